@@ -1,0 +1,13 @@
+// Package compat is the wire: what PHP producers and consumers wrote into Redis, byte for byte.
+//
+// It knows the keys, the job text and its surgical edits, PHP's JSON escaping, dead records, and the
+// outcomes of a run. It does no I/O and imports the standard library only.
+//
+// # The way of a job
+//
+//	PHP ──ZADD──► pool ──promote──► ready ──claim──► running ──complete──► gone
+//	               ▲  ▲                                │ │
+//	               │  └────────── requeue ◄────────────┘ └──bury──► dead ──replay──► pool
+//
+// renew moves a running job's lease on; expired reads the claims whose lease has ended.
+package compat

@@ -1,0 +1,60 @@
+package fastcgi
+
+import (
+	"regexp"
+	"time"
+)
+
+// PoolOptions are one [fpm.<name>] table, named as in the TOML file.
+type PoolOptions struct {
+	Name       string
+	Listen     string // listen: unix:///path or tcp://host:port
+	Children   int    // children: how many of the pool's children jobs may occupy
+	Status     string // status: pm.status_path on listen ("/status"), or a pm.status_listen address with path ("unix:///run/s.sock?path=/status", "tcp://127.0.0.1:9001/status")
+	BridgePath string // bridge_path: a deployed copy of bridge.php as FPM sees it; then none is written
+	BridgeDir  string // bridge_dir: where the bridge is written and the report socket listens, as the host sees it
+	Chroot     string // chroot: the pool's chroot; paths in topics are as seen inside
+}
+
+// DefaultPoolOptions returns the defaults of a pool.
+func DefaultPoolOptions() PoolOptions {
+	return PoolOptions{Children: 8, BridgeDir: "/run/sidecar"}
+}
+
+// Mode says how a topic's jobs reach PHP.
+type Mode string
+
+// ModeRequest is one FPM request a job (DESIGN 6.2).
+const ModeRequest Mode = "request"
+
+// TopicOptions say how one topic's jobs run, named as in the TOML file.
+type TopicOptions struct {
+	Topic        string
+	Workers      int            // workers: jobs at once, at most
+	Weight       int            // weight: share of the pool's slots when topics compete
+	Mode         Mode           // mode
+	Call         string         // call: "App\\Jobs\\X::method" or a function
+	Script       string         // script: absolute path as FPM sees it
+	Bootstrap    string         // bootstrap: absolute path, included before
+	Bridge       bool           // bridge: false = raw mode, FPM runs script itself
+	ExitOK       bool           // exit_ok: exit/die inside the handler is a success
+	FailOnFalse  bool           // fail_on_false: a handler returning false has failed
+	SuccessBody  *regexp.Regexp // success_body: the output must match, nil = not asked
+	Timeout      time.Duration  // timeout: wall clock of one run, from the start sign
+	AbandonAfter time.Duration  // abandon_after: when a run that cannot be stopped is given up
+	MemoryLimit  string         // memory_limit: PHP's, "" = as the pool has it
+	OutputLimit  int            // output_limit: bytes of output and of stderr kept, each
+	LogStderr    bool           // log_stderr
+}
+
+// DefaultTopicOptions returns the defaults of a topic.
+func DefaultTopicOptions() TopicOptions {
+	return TopicOptions{
+		Weight:       1,
+		Mode:         ModeRequest,
+		Bridge:       true,
+		Timeout:      60 * time.Second,
+		AbandonAfter: time.Hour,
+		OutputLimit:  64 << 10,
+	}
+}

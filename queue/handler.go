@@ -1,0 +1,30 @@
+package queue
+
+import (
+	"context"
+
+	"sidecar/compat"
+)
+
+// Handler runs the business code of one job. It returns soon after ctx is done: then either the run was
+// stopped (Unavailable), or it could not be (Outcome.Held).
+// Handle is called with a slot held; it imposes the topic's own timeout itself.
+type Handler interface {
+	Handle(ctx context.Context, job compat.Job) compat.Outcome
+}
+
+// HandlerFunc adapts a function, mostly a test's, to Handler.
+type HandlerFunc func(context.Context, compat.Job) compat.Outcome
+
+// Handle calls f.
+func (f HandlerFunc) Handle(ctx context.Context, job compat.Job) compat.Outcome { return f(ctx, job) }
+
+// Gate gives permission to run jobs: one slot, one job. No job is claimed without one.
+type Gate interface {
+	// Acquire waits until the gate is open and at least one slot is free, takes between 1 and most slots
+	// and returns how many. It returns 0 only when ctx is done.
+	Acquire(ctx context.Context, most int) int
+
+	// Release gives n slots back.
+	Release(n int)
+}
