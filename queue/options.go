@@ -1,6 +1,10 @@
 package queue
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"time"
+)
 
 // ScoreUnit is the unit of the scores in a topic's pool.
 type ScoreUnit string
@@ -53,24 +57,75 @@ func DefaultOptions() Options {
 	}
 }
 
-// Secret is a password. It never prints itself.
-type Secret string
+// Bounds of the options.
+const (
+	minLease = 3 * time.Second
+	minScan  = time.Millisecond
+	maxBatch = 500 // CONTRACT 1.1: never above, or one script call holds Redis up
+)
 
-// String hides the secret.
-func (s Secret) String() string { return "[hidden]" }
+// Validate reports every bad option at once. Each fault begins with the option's name in the TOML file.
+func (o Options) Validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 
-// GoString hides the secret.
-func (s Secret) GoString() string { return "[hidden]" }
+	if o.Workers < 1 {
+		bad("workers = %d: want at least 1", o.Workers)
+	}
+	if o.Lease < minLease {
+		bad("lease = %q: want at least %q: it is renewed every third of it, and a pause of a second must not cost the job", o.Lease, minLease)
+	}
+	for i, delay := range o.Retry {
+		if delay < 0 {
+			bad("retry[%d] = %q: want zero or more", i, delay)
+		}
+	}
+	if o.MaxCrashes < 0 {
+		bad("max_crashes = %d: want zero or more", o.MaxCrashes)
+	}
+	if o.ScanInterval < minScan {
+		bad("scan_interval = %q: want at least %q", o.ScanInterval, minScan)
+	}
+	if o.Batch < 1 || o.Batch > maxBatch {
+		bad("batch = %d: want 1 to %d: one script call must not hold Redis up", o.Batch, maxBatch)
+	}
+	if o.ReadyMax < 1 {
+		bad("ready_max = %d: want at least 1", o.ReadyMax)
+	}
+	if !o.ScoreUnit.known() {
+		bad("score_unit = %q: want %q or %q", o.ScoreUnit, Milliseconds, Seconds)
+	}
+	if !o.Idempotency.known() {
+		bad("idempotency = %q: want %q, %q or %q", o.Idempotency, IdempotencyOff, IdempotencyOn, IdempotencyLegacy)
+	}
+	return errors.Join(errs...)
+}
+
+func (u ScoreUnit) known() bool {
+	switch u {
+	case Milliseconds, Seconds:
+		return true
+	}
+	return false
+}
+
+func (i Idempotency) known() bool {
+	switch i {
+	case IdempotencyOff, IdempotencyOn, IdempotencyLegacy:
+		return true
+	}
+	return false
+}
 
 // RedisOptions say where Redis is and how to talk to it, named as in the TOML file's [redis].
 type RedisOptions struct {
-	URL       string   // url: redis://, rediss://, unix://; single server
-	Addrs     []string // addrs: seed nodes of a Cluster, or the Sentinels
+	URL       string   // url: redis://, rediss://, unix://; single server. User and password in it count only where Username and Password are empty
+	Addrs     []string // addrs: host:port of a single server, of the Cluster's seed nodes, or of the Sentinels
 	Sentinel  string   // sentinel: the master's name; addrs are Sentinels then
 	Cluster   bool     // cluster: addrs are Cluster nodes
 	Username  string   // username: ACL user
-	Password  Secret   // from password_file or the environment
-	DB        int      // db: database number, not for Cluster
+	Password  Secret   // from password_file, the environment or the url
+	DB        int      // db: database number, not for Cluster; a number in the url says the same
 	KeyPrefix string   // key_prefix: before every key
 	Protocol  int      // protocol: 3, or 2 for old servers and proxies
 	TLS       TLSOptions
@@ -78,10 +133,15 @@ type RedisOptions struct {
 
 // TLSOptions are [redis.tls].
 type TLSOptions struct {
-	Enabled    bool
-	CAFile     string
-	CertFile   string
-	KeyFile    string
-	ServerName string
-	Insecure   bool // skip_verify
+	Enabled    bool   // enabled: on as well with tls = true, or a rediss:// url
+	CAFile     string // ca_file: PEM of the authority that signed the server's certificate, "" = the system's
+	CertFile   string // cert_file: PEM of the client's certificate
+	KeyFile    string // key_file: PEM of its key
+	ServerName string // server_name: the name expected in the certificate, "" = the host
+	Insecure   bool   // skip_verify: accept any certificate
+}
+
+// DefaultRedisOptions returns the defaults of [redis].
+func DefaultRedisOptions() RedisOptions {
+	return RedisOptions{URL: "redis://127.0.0.1:6379", Protocol: 3}
 }

@@ -1,0 +1,177 @@
+package fastcgi
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// maxOutputLimit bounds what is kept in memory for every job that runs.
+const maxOutputLimit = 1 << 30
+
+var (
+	// A function or Class::method, with or without namespaces, as PHP spells them.
+	callable = regexp.MustCompile(`^\\?[a-zA-Z_\x{80}-\x{10FFFF}][\w\x{80}-\x{10FFFF}]*(\\[a-zA-Z_\x{80}-\x{10FFFF}][\w\x{80}-\x{10FFFF}]*)*(::[a-zA-Z_\x{80}-\x{10FFFF}][\w\x{80}-\x{10FFFF}]*)?$`)
+
+	// PHP's memory_limit: bytes, shorthand, or -1 for none.
+	memoryLimit = regexp.MustCompile(`^(-1|[1-9][0-9]*[KMGkmg]?)$`)
+
+	// A pattern in PHP's delimiters, which RE2 would take for a part of it.
+	delimited = regexp.MustCompile(`^/.*/[imsxuADU]*$`)
+)
+
+// Validate reports every bad option at once. Each fault begins with the option's name in the TOML file.
+func (o PoolOptions) Validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+
+	if want := listenFault(o.Listen); want != "" {
+		bad("listen = %q: want %s", o.Listen, want)
+	}
+	if o.Children < 1 {
+		bad("children = %d: want at least 1", o.Children)
+	}
+	if want := statusFault(o.Status); want != "" {
+		bad("status = %q: want %s", o.Status, want)
+	}
+	if o.BridgePath != "" && !absolute(o.BridgePath) {
+		bad("bridge_path = %q: want an absolute, clean path as FPM sees it", o.BridgePath)
+	}
+	if !absolute(o.BridgeDir) {
+		bad("bridge_dir = %q: want an absolute, clean path", o.BridgeDir)
+	}
+	if o.Chroot != "" && !absolute(o.Chroot) {
+		bad("chroot = %q: want an absolute, clean path", o.Chroot)
+	}
+	return errors.Join(errs...)
+}
+
+// listenFault says what is wanted instead of listen, "" if nothing is wrong with it.
+func listenFault(listen string) string {
+	switch rest, isUnix := strings.CutPrefix(listen, "unix://"); {
+	case isUnix && absolute(rest):
+		return ""
+	case isUnix:
+		return `an absolute, clean path, with three slashes: "unix:///run/php/php-fpm.sock"`
+	case strings.HasPrefix(listen, "/"):
+		return strconv.Quote("unix://" + listen)
+	}
+	addr, isTCP := strings.CutPrefix(listen, "tcp://")
+	switch {
+	case isTCP && hostPort(addr):
+		return ""
+	case !isTCP && hostPort(listen):
+		return strconv.Quote("tcp://" + listen)
+	}
+	return `"unix:///path/to.sock" or "tcp://host:port"`
+}
+
+// statusFault says what is wanted instead of status, "" if nothing is wrong with it.
+func statusFault(status string) string {
+	const want = `a path such as "/status", or where pm.status_listen is: "unix:///run/s.sock?path=/status", "tcp://127.0.0.1:9001/status"`
+	if status == "" || absolute(status) {
+		return ""
+	}
+	u, err := url.Parse(status)
+	switch {
+	case err != nil:
+		return want
+	case u.Scheme == "unix" && u.Host == "" && absolute(u.Path) && absolute(u.Query().Get("path")):
+		return ""
+	case u.Scheme == "tcp" && hostPort(u.Host) && absolute(u.Path) && u.RawQuery == "":
+		return ""
+	}
+	return want
+}
+
+// Validate reports every bad option at once. Each fault begins with the option's name in the TOML file.
+func (o TopicOptions) Validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+
+	if o.Workers < 1 {
+		bad("workers = %d: want at least 1", o.Workers)
+	}
+	if o.Weight < 1 {
+		bad("weight = %d: want at least 1", o.Weight)
+	}
+	if !o.Mode.known() {
+		bad("mode = %q: want %q", o.Mode, ModeRequest)
+	}
+	errs = append(errs, o.validateTarget())
+	if o.Timeout <= 0 {
+		bad("timeout = %q: want more than zero", o.Timeout)
+	}
+	if o.AbandonAfter < o.Timeout {
+		bad("abandon_after = %q: want at least timeout = %q, a run is not given up before it is late", o.AbandonAfter, o.Timeout)
+	}
+	if o.MemoryLimit != "" && !memoryLimit.MatchString(o.MemoryLimit) {
+		bad(`memory_limit = %q: want what PHP takes, such as "256M", or "-1"`, o.MemoryLimit)
+	}
+	if o.OutputLimit < 0 || o.OutputLimit > maxOutputLimit {
+		bad("output_limit = %d: want 0 to %d bytes, so much is kept in memory for every job that runs", o.OutputLimit, maxOutputLimit)
+	}
+	if o.SuccessBody != nil && o.OutputLimit == 0 {
+		bad("output_limit = 0: want more, success_body is looked for in the output that is kept")
+	}
+	if o.SuccessBody != nil && delimited.MatchString(o.SuccessBody.String()) {
+		bad("success_body = %q: want the pattern without PHP's delimiters; (?i) in front is for /i", o.SuccessBody)
+	}
+	return errors.Join(errs...)
+}
+
+// validateTarget checks what FPM is to run: either call or script, through the bridge or, raw, the script itself.
+func (o TopicOptions) validateTarget() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+
+	switch {
+	case o.Call == "" && o.Script == "":
+		bad(`script: want script = "/path/to/job.php" or call = "App\\Jobs\\Name::handle", found neither`)
+	case o.Call != "" && o.Script != "":
+		bad("call = %q: want either call or script, found both", o.Call)
+	case o.Call != "" && !callable.MatchString(o.Call):
+		bad(`call = %q: want "Class::method" or a function, each \ written twice in "…" and once in '…'`, o.Call)
+	case o.Script != "" && !absolute(o.Script):
+		bad("script = %q: want an absolute, clean path as FPM sees it", o.Script)
+	}
+	if o.Bootstrap != "" && !absolute(o.Bootstrap) {
+		bad("bootstrap = %q: want an absolute, clean path as FPM sees it", o.Bootstrap)
+	}
+	if o.Bridge {
+		return errors.Join(errs...)
+	}
+	// Raw: without the bridge's sign, only the output can tell success from what looks like it (FPM-FACTS 1).
+	if o.SuccessBody == nil {
+		bad("success_body: want a pattern with bridge = false, FPM's status cannot tell success from a fatal error")
+	}
+	if o.Call != "" {
+		bad("call = %q: want script with bridge = false, FPM runs files only", o.Call)
+	}
+	if o.Bootstrap != "" {
+		bad("bootstrap = %q: want none with bridge = false, nobody would include it", o.Bootstrap)
+	}
+	return errors.Join(errs...)
+}
+
+func (m Mode) known() bool {
+	switch m {
+	case ModeRequest:
+		return true
+	}
+	return false
+}
+
+// absolute reports that p names something below the root and holds no //, . or .. that would let it name another file.
+func absolute(p string) bool { return len(p) > 1 && path.IsAbs(p) && path.Clean(p) == p && !strings.ContainsRune(p, 0) }
+
+func hostPort(addr string) bool {
+	host, port, err := net.SplitHostPort(addr)
+	n, perr := strconv.Atoi(port)
+	return err == nil && perr == nil && host != "" && n >= 1 && n <= 65535
+}
