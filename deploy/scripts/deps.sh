@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Installs what is missing of the groups named, with apt (Debian, Ubuntu).
+# Prints nothing and touches no network when all is there.
+#
+#   deps.sh [test] [race] [lint]
+set -euo pipefail
+
+missing=()
+
+# need PACKAGE COMMAND...: the package is missing when the command fails.
+need() {
+  local package=$1
+  shift
+  "$@" >/dev/null 2>&1 || missing+=("$package")
+}
+
+on_path() { command -v "$1"; }
+has_fpm() { compgen -G '/usr/sbin/php-fpm*' || command -v php-fpm; } # Debian puts the version into the name
+php_has() { php --ri "$1"; }
+
+need_test() {
+  need redis-server on_path redis-server
+  need php-cli on_path php
+  need php-fpm has_fpm
+  need php-redis php_has redis
+  need php-mbstring php_has mbstring
+  need phpunit on_path phpunit
+}
+
+need_race() {
+  need gcc on_path gcc
+  need libc6-dev test -e /usr/include/stdlib.h
+}
+
+need_lint() {
+  need lua5.1 on_path luac5.1
+  need lua-check on_path luacheck
+  need shellcheck on_path shellcheck
+  need php-codesniffer on_path phpcs
+}
+
+install_missing() {
+  if ! command -v apt-get >/dev/null; then
+    echo "needed and not found: ${missing[*]} (Debian's names; there is no apt-get here to install them)" >&2
+    exit 1
+  fi
+  local as_root=()
+  [ "$(id -u)" -eq 0 ] || as_root=(sudo)
+  echo "installing ${missing[*]}" >&2
+  "${as_root[@]}" apt-get update -q >&2
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -q -y --no-install-recommends "${missing[@]}" >&2
+}
+
+for group in "$@"; do
+  case $group in
+    test | race | lint) "need_$group" ;;
+    *) echo "deps.sh: no group \"$group\": want test, race, lint" >&2; exit 2 ;;
+  esac
+done
+if [ ${#missing[@]} -gt 0 ]; then
+  install_missing
+fi
+if ! command -v go >/dev/null; then
+  echo "go is not on the PATH: version $(awk '$1 == "go" { print $2 }' go.mod) or newer is needed" >&2
+  exit 1
+fi

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# php -l on every PHP file but those that say they are broken on purpose, which must be.
+set -euo pipefail
+
+mark='broken on purpose'
+fail=0
+while IFS= read -r -d '' file; do
+  if out=$(php -l "$file" 2>&1); then
+    if grep -q "$mark" "$file"; then
+      echo "$file says \"$mark\" and is not"
+      fail=1
+    fi
+  elif ! grep -q "$mark" "$file"; then
+    echo "$out"
+    fail=1
+  fi
+done < <(find php-client testdata deploy -name '*.php' -print0)
+exit "$fail"
