@@ -1,0 +1,11 @@
+// Package phpclient carries bridge.php, the PHP side of a run, inside the binary.
+package phpclient
+
+import _ "embed"
+
+// Bridge is the text of bridge.php. The sidecar writes it to where PHP-FPM can
+// read it, under a name made from its content, so that a new binary never runs
+// an old bridge.
+//
+//go:embed bridge.php
+var Bridge []byte
