@@ -1,0 +1,128 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// bootSlack is how much younger than its pid file a process may seem and still be its writer: start times
+// are in clock ticks, file times in whatever the file system keeps.
+const bootSlack = 2 * time.Second
+
+// pidFile is the file that release scripts read the pid from (CONTRACT 1.6).
+type pidFile struct{ path string }
+
+// writePIDFile writes our pid to path. It refuses while another live consumer holds the file, so that the
+// legacy consumer's own is not overwritten; a file left by a dead process, or whose pid has become a stranger's, is taken over.
+func writePIDFile(path string) (*pidFile, error) {
+	if pid, held := holderOf(path); held {
+		return nil, fmt.Errorf("pid_file %s: process %d (%s) holds it; stop that one first or name another file", path, pid, commandOf(pid))
+	}
+	tmp := fmt.Sprintf("%s.%d", path, os.Getpid())
+	if err := os.WriteFile(tmp, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644); err != nil {
+		return nil, fmt.Errorf("write pid_file: %w", err)
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		return nil, errors.Join(fmt.Errorf("write pid_file: %w", err), os.Remove(tmp))
+	}
+	return &pidFile{path: path}, nil
+}
+
+// remove deletes the file if it still names us.
+func (f *pidFile) remove() error {
+	if pid, err := readPID(f.path); err != nil || pid != os.Getpid() {
+		return nil
+	}
+	return os.Remove(f.path)
+}
+
+// holderOf returns the live consumer whose pid stands in the file.
+func holderOf(path string) (pid int, held bool) {
+	pid, err := readPID(path)
+	if err != nil || pid == os.Getpid() || !alive(pid) {
+		return 0, false
+	}
+	st, err := os.Stat(path)
+	if err != nil {
+		return 0, false
+	}
+	if age, err := ageOf(pid); err == nil && age < time.Since(st.ModTime())-bootSlack {
+		return 0, false // the pid was reused after the file was written
+	}
+	return pid, maybeConsumer(pid)
+}
+
+// maybeConsumer reports whether pid could be a consumer: a PHP process or a sidecar.
+// A process whose program cannot be read is given the benefit of the doubt.
+func maybeConsumer(pid int) bool {
+	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil {
+		return true
+	}
+	own, _ := os.Executable()
+	name := strings.TrimSuffix(filepath.Base(exe), " (deleted)")
+	return exe == own || strings.HasPrefix(name, "php") || strings.HasPrefix(name, "sidecar")
+}
+
+func readPID(path string) (int, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err == nil && pid <= 0 {
+		err = fmt.Errorf("pid %d", pid)
+	}
+	return pid, err
+}
+
+func alive(pid int) bool {
+	err := syscall.Kill(pid, 0)
+	return err == nil || errors.Is(err, syscall.EPERM)
+}
+
+// ticksPerSecond is the unit of /proc's start times: USER_HZ, 100 on every Linux that Go runs on.
+const ticksPerSecond = 100
+
+// ageOf returns for how long pid has been running. It compares two readings of the kernel's own clock, so
+// that a step of the wall clock does not matter.
+func ageOf(pid int) (time.Duration, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	uptime, err := os.ReadFile("/proc/uptime")
+	if err != nil {
+		return 0, err
+	}
+	// The second field is the command in parentheses and may hold anything: count from the last one.
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	const startTime = 22 - 3 // field 22 of the whole line, the first here being field 3
+	if len(fields) <= startTime {
+		return 0, fmt.Errorf("/proc/%d/stat: %d fields after the command", pid, len(fields))
+	}
+	ticks, err := strconv.ParseFloat(fields[startTime], 64)
+	if err != nil {
+		return 0, err
+	}
+	up, _, _ := strings.Cut(string(uptime), " ")
+	seconds, err := strconv.ParseFloat(up, 64)
+	if err != nil {
+		return 0, err
+	}
+	return time.Duration((seconds - ticks/ticksPerSecond) * float64(time.Second)), nil
+}
+
+func commandOf(pid int) string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(b))
+}

@@ -1,0 +1,87 @@
+package app
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+
+	"sidecar/internal/config"
+)
+
+// The results of a reload, as the metric spells them.
+const (
+	reloadDone    = "done"
+	reloadSame    = "same"
+	reloadRefused = "refused"
+)
+
+// reload reads the configuration again and builds the generation it describes. A configuration that
+// does not hold is refused and logged, one that says nothing new is left alone: then it returns nil.
+func (a *app) reload(ctx context.Context) *generation {
+	refuse := func(err error) *generation {
+		a.reloads.WithLabelValues(reloadRefused).Inc()
+		a.log.ErrorContext(ctx, "reload refused, the old configuration stays", "error", err)
+		return nil
+	}
+	cfg, err := a.opts.Load()
+	if err != nil {
+		return refuse(err)
+	}
+	old := a.generation().cfg
+	if sameConfig(old, cfg) {
+		a.reloads.WithLabelValues(reloadSame).Inc()
+		a.log.InfoContext(ctx, "reload: nothing has changed")
+		return nil
+	}
+	for _, w := range cfg.Warnings() {
+		a.log.WarnContext(ctx, "configuration", "warning", w)
+	}
+	for name, changed := range map[string]bool{
+		"admin.listen": old.Admin != cfg.Admin,
+		"pid_file":     old.PIDFile != cfg.PIDFile,
+		"log":          old.Log != cfg.Log,
+	} {
+		if changed {
+			a.log.WarnContext(ctx, "reload: this option takes effect at the next start only", "option", name)
+		}
+	}
+	next, err := a.newGeneration(ctx, cfg)
+	if err != nil {
+		return refuse(err)
+	}
+	a.reloads.WithLabelValues(reloadDone).Inc()
+	return next
+}
+
+// sameConfig reports whether two readings say the same. Patterns are compared by their text.
+func sameConfig(a, b *config.Config) bool {
+	flat := func(c *config.Config) config.Config {
+		out := *c
+		out.Topics = nil
+		return out
+	}
+	if len(a.Topics) != len(b.Topics) || !reflect.DeepEqual(flat(a), flat(b)) {
+		return false
+	}
+	for i := range a.Topics {
+		x, y := a.Topics[i], b.Topics[i]
+		if (x.FPM.SuccessBody == nil) != (y.FPM.SuccessBody == nil) ||
+			x.FPM.SuccessBody != nil && x.FPM.SuccessBody.String() != y.FPM.SuccessBody.String() {
+			return false
+		}
+		x.FPM.SuccessBody, y.FPM.SuccessBody = nil, nil
+		if !reflect.DeepEqual(x, y) {
+			return false
+		}
+	}
+	return true
+}
+
+// The notify functions tell systemd how the process stands. Without systemd they do nothing.
+
+func notifyReady() { _, _ = daemon.SdNotify(false, daemon.SdNotifyReady) }
+
+func notifyReloading() { _, _ = daemon.SdNotify(false, daemon.SdNotifyReloading) }
+
+func notifyStopping() { _, _ = daemon.SdNotify(false, daemon.SdNotifyStopping) }

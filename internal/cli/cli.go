@@ -1,0 +1,190 @@
+// Package cli is the command line: one file a verb, each a function from arguments to an exit code.
+package cli
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"sidecar/internal/config"
+)
+
+// Exit codes, the same for every verb.
+const (
+	exitOK      = 0
+	exitFailed  = 1 // the verb's work failed; the reason is on stderr
+	exitUsage   = 2 // wrong arguments or a configuration that does not hold
+	exitRefused = 3 // this Redis cannot do what the sidecar needs; waiting would not help
+)
+
+// Env is what a verb may touch of the world around the process.
+type Env struct {
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+	Version string
+}
+
+// verb is one subcommand.
+type verb struct {
+	name  string
+	usage string // its arguments
+	short string // one line for the overview
+	long  string // what --help adds
+	flags func(*flag.FlagSet) any
+	run   func(env Env, call call) int
+}
+
+// call is one invocation of a verb, its command line taken apart.
+type call struct {
+	configPath string
+	args       []string // what is not a flag
+	flags      any      // what verb.flags returned, filled
+}
+
+func verbs() []verb {
+	return []verb{runVerb(), checkVerb(), pushVerb(), replayVerb(), statusVerb(), tryVerb(), versionVerb()}
+}
+
+// Main runs the verb named in args and returns the process's exit code.
+func Main(args []string, env Env) int {
+	if len(args) == 0 {
+		overview(env.Stderr)
+		return exitUsage
+	}
+	switch args[0] {
+	case "help", "-h", "-help", "--help":
+		if len(args) > 1 {
+			return Main([]string{args[1], "--help"}, env)
+		}
+		overview(env.Stdout)
+		return exitOK
+	case "-version", "--version":
+		args = []string{"version"}
+	}
+	for _, v := range verbs() {
+		if v.name == args[0] {
+			return dispatch(v, args[1:], env)
+		}
+	}
+	fmt.Fprintf(env.Stderr, "sidecar: no verb %q; sidecar --help lists them\n", args[0])
+	return exitUsage
+}
+
+func dispatch(v verb, args []string, env Env) int {
+	fs := flag.NewFlagSet(v.name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	var c call
+	fs.StringVar(&c.configPath, "c", "sidecar.toml", "the configuration `file`")
+	if v.flags != nil {
+		c.flags = v.flags(fs)
+	}
+	var err error
+	c.args, err = parseAnywhere(fs, args)
+	if errors.Is(err, flag.ErrHelp) {
+		help(env.Stdout, v, fs)
+		return exitOK
+	}
+	if err != nil {
+		return usageError(env, v, err.Error())
+	}
+	return v.run(env, c)
+}
+
+// parseAnywhere parses flags that may stand before, between and after the other arguments,
+// so that both "push -delay 30s TOPIC" and "push TOPIC -delay 30s" work.
+func parseAnywhere(fs *flag.FlagSet, args []string) ([]string, error) {
+	var rest []string
+	for {
+		if err := fs.Parse(args); err != nil {
+			return nil, err
+		}
+		used := len(args) - fs.NArg()
+		if used > 0 && args[used-1] == "--" { // everything after it is an argument
+			return append(rest, fs.Args()...), nil
+		}
+		if fs.NArg() == 0 {
+			return rest, nil
+		}
+		rest = append(rest, fs.Arg(0))
+		args = fs.Args()[1:]
+	}
+}
+
+func usageError(env Env, v verb, format string, args ...any) int {
+	fmt.Fprintf(env.Stderr, "sidecar %s: %s\nusage: sidecar %s %s\nsidecar %s --help explains more\n",
+		v.name, fmt.Sprintf(format, args...), v.name, v.usage, v.name)
+	return exitUsage
+}
+
+func fail(env Env, format string, args ...any) int {
+	fmt.Fprintf(env.Stderr, "sidecar: %s\n", fmt.Sprintf(format, args...))
+	return exitFailed
+}
+
+func overview(w io.Writer) {
+	fmt.Fprint(w, `sidecar runs the delayed jobs of PHP applications: it reads the Redis keys that PHP producers write
+(delay:pool:<topic> and its three companions) and calls the existing PHP code through PHP-FPM.
+
+usage: sidecar <verb> [-c sidecar.toml] [arguments]
+
+`)
+	for _, v := range verbs() {
+		fmt.Fprintf(w, "  %-8s %s\n", v.name, v.short)
+	}
+	fmt.Fprint(w, `
+A first look, with nothing at risk:
+  sidecar check                            does the configuration hold?
+  sidecar status                           what waits in Redis?
+  sidecar try order_timeout '{"uuid":"1"}'   run one job through PHP-FPM, Redis untouched
+  sidecar run                              consume, until Ctrl-C or TERM
+
+sidecar <verb> --help explains a verb.
+`)
+}
+
+func help(w io.Writer, v verb, fs *flag.FlagSet) {
+	fmt.Fprintf(w, "usage: sidecar %s %s\n\n%s\n", v.name, strings.TrimSpace("[-c sidecar.toml] "+v.usage), strings.TrimSpace(v.long))
+	if v.name != "version" {
+		fmt.Fprintln(w, "\nflags:")
+		fs.SetOutput(w)
+		fs.PrintDefaults()
+	}
+	fmt.Fprint(w, "\nexit codes: 0 fine, 1 the work failed, 2 wrong arguments or configuration, 3 this Redis cannot serve\n")
+}
+
+// load reads the configuration and reports what is wrong with it. The int is the exit code when cfg is nil.
+func load(env Env, c call) (*config.Config, int) {
+	cfg, err := config.Load(c.configPath)
+	if err != nil {
+		fmt.Fprintln(env.Stderr, err)
+		return nil, exitUsage
+	}
+	return cfg, exitOK
+}
+
+// topicOf finds a configured topic, or says which there are.
+func topicOf(cfg *config.Config, name string) (config.Topic, error) {
+	var names []string
+	for _, t := range cfg.Topics {
+		if t.Name == name {
+			return t, nil
+		}
+		names = append(names, t.Name)
+	}
+	return config.Topic{}, fmt.Errorf("no topic %q in %s; it has: %s", name, cfg.Path, strings.Join(names, ", "))
+}
+
+// textFrom returns the job text given as an argument, or from stdin for "-".
+func textFrom(env Env, arg string) (string, error) {
+	if arg != "-" {
+		return arg, nil
+	}
+	b, err := io.ReadAll(env.Stdin)
+	if err != nil {
+		return "", fmt.Errorf("read the job from standard input: %w", err)
+	}
+	return strings.TrimRight(string(b), "\r\n"), nil
+}

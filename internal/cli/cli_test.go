@@ -1,0 +1,108 @@
+package cli_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sidecar/internal/cli"
+)
+
+// outcome is what one command line came to.
+type outcome struct {
+	code           int
+	stdout, stderr string
+}
+
+func sidecar(t *testing.T, stdin string, args ...string) outcome {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := cli.Main(args, cli.Env{Stdin: strings.NewReader(stdin), Stdout: &stdout, Stderr: &stderr, Version: "v-test"})
+	return outcome{code, stdout.String(), stderr.String()}
+}
+
+func TestHelpTeaches(t *testing.T) {
+	overview := sidecar(t, "", "--help")
+	for _, verb := range []string{"run", "check", "push", "replay", "status", "try", "version"} {
+		if overview.code != 0 || !strings.Contains(overview.stdout, "\n  "+verb) {
+			t.Errorf("--help (exit %d) does not list %s:\n%s", overview.code, verb, overview.stdout)
+		}
+		for _, args := range [][]string{{verb, "--help"}, {verb, "-h"}, {"help", verb}} {
+			got := sidecar(t, "", args...)
+			if got.code != 0 || !strings.HasPrefix(got.stdout, "usage: sidecar "+verb) || got.stderr != "" {
+				t.Errorf("%v: exit %d, stdout %q, stderr %q; want its usage on stdout", args, got.code, got.stdout, got.stderr)
+			}
+		}
+	}
+}
+
+func TestWrongArgumentsExitWithTwo(t *testing.T) {
+	tests := map[string]struct {
+		args []string
+		want string
+	}{
+		"no verb":          {nil, "usage: sidecar <verb>"},
+		"unknown verb":     {[]string{"start"}, `no verb "start"`},
+		"unknown flag":     {[]string{"status", "--jsno"}, "jsno"},
+		"spare argument":   {[]string{"status", "order_timeout"}, "want no arguments"},
+		"push without":     {[]string{"push"}, "want a topic"},
+		"negative delay":   {[]string{"push", "t", "--delay", "-3s"}, "want zero or more"},
+		"bad delay":        {[]string{"push", "t", "--delay", "soon"}, "soon"},
+		"replay without":   {[]string{"replay"}, "want a topic"},
+		"replay no limit":  {[]string{"replay", "t", "--limit", "0"}, "at least 1"},
+		"try without job":  {[]string{"try", "t"}, "want a topic and a job"},
+		"missing file":     {[]string{"check", "-c", "/nonexistent.toml"}, "/nonexistent.toml"},
+		"push, no file":    {[]string{"push", "t", "-c", "/nonexistent.toml"}, "/nonexistent.toml"},
+		"run, two of them": {[]string{"run", "a", "b"}, "want no arguments"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := sidecar(t, "", tt.args...)
+			if got.code != 2 || !strings.Contains(got.stderr, tt.want) || got.stdout != "" {
+				t.Errorf("exit %d, stdout %q, stderr %q; want exit 2 and stderr with %q", got.code, got.stdout, got.stderr, tt.want)
+			}
+		})
+	}
+}
+
+func TestVersionNamesTheBuild(t *testing.T) {
+	for _, args := range [][]string{{"version"}, {"--version"}} {
+		if got := sidecar(t, "", args...); got.code != 0 || !strings.HasPrefix(got.stdout, "sidecar v-test (go") {
+			t.Errorf("%v: exit %d, %q", args, got.code, got.stdout)
+		}
+	}
+}
+
+func TestCheckSaysWhetherTheConfigurationHolds(t *testing.T) {
+	good := writeConfig(t, minimal)
+	if got := sidecar(t, "", "check", "-c", good); got.code != 0 || !strings.Contains(got.stdout, "holds: 1 topics, 1 pools") {
+		t.Errorf("good file: exit %d, stdout %q, stderr %q", got.code, got.stdout, got.stderr)
+	}
+	bad := writeConfig(t, minimal+"\nleese = \"3s\"\n")
+	if got := sidecar(t, "", "check", "-c", bad); got.code != 2 || !strings.Contains(got.stderr, "leese") {
+		t.Errorf("bad file: exit %d, stderr %q; want exit 2 and the wrong key named", got.code, got.stderr)
+	}
+}
+
+const minimal = `
+[redis]
+url = "redis://127.0.0.1:6379/0"
+
+[fpm.default]
+listen = "unix:///run/php/php-fpm.sock"
+children = 2
+
+[topic.order_timeout]
+script = "/srv/shop/jobs/order_timeout.php"
+`
+
+func writeConfig(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sidecar.toml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

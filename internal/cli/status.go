@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"sidecar/internal/config"
+	"sidecar/queue"
+)
+
+type statusFlags struct{ json bool }
+
+func statusVerb() verb {
+	return verb{
+		name:  "status",
+		usage: "[--json]",
+		short: "show what waits, runs and is dead in each topic",
+		long: `
+Prints one line a topic: jobs in the pool, how many of them are due, ready, running and dead,
+and for how long the oldest due job has been due. Reads only; works without a running sidecar.
+--json prints the same as one JSON object, times in seconds.`,
+		flags: func(fs *flag.FlagSet) any {
+			f := new(statusFlags)
+			fs.BoolVar(&f.json, "json", false, "print JSON")
+			return f
+		},
+		run: status,
+	}
+}
+
+// topicStatus is one topic's line. Its JSON names are a promise.
+type topicStatus struct {
+	Topic            string  `json:"topic"`
+	Pool             int64   `json:"pool"`
+	Due              int64   `json:"due"`
+	Ready            int64   `json:"ready"`
+	Running          int64   `json:"running"`
+	Dead             int64   `json:"dead"`
+	OldestDueSeconds float64 `json:"oldest_due_seconds"`
+	Error            string  `json:"error,omitempty"`
+}
+
+func status(env Env, c call) int {
+	if len(c.args) > 0 {
+		return usageError(env, statusVerb(), "want no arguments, got %q", c.args)
+	}
+	cfg, code := load(env, c)
+	if cfg == nil {
+		return code
+	}
+	rdb, err := queue.Open(cfg.Redis, topicNames(cfg))
+	if err != nil {
+		fmt.Fprintf(env.Stderr, "sidecar: %v\n", err)
+		return exitRefused
+	}
+	defer rdb.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), redisPatience)
+	defer cancel()
+
+	var lines []topicStatus
+	code = exitOK
+	for _, t := range cfg.Topics {
+		line := statusOf(ctx, queue.NewStore(rdb, cfg.Redis.KeyPrefix, t.Queue), t.Name)
+		if line.Error != "" {
+			code = exitFailed
+		}
+		lines = append(lines, line)
+	}
+	if c.flags.(*statusFlags).json {
+		_ = json.NewEncoder(env.Stdout).Encode(map[string]any{"topics": lines})
+	} else {
+		printStatus(env.Stdout, lines)
+	}
+	return code
+}
+
+func statusOf(ctx context.Context, store *queue.Store, topic string) topicStatus {
+	d, err := store.Depths(ctx)
+	if err != nil {
+		return topicStatus{Topic: topic, Error: err.Error()}
+	}
+	return topicStatus{
+		Topic: topic, Pool: d.Pool, Due: d.Due, Ready: d.Ready, Running: d.Running, Dead: d.Dead,
+		OldestDueSeconds: d.OldestDueAge.Seconds(),
+	}
+}
+
+func printStatus(w io.Writer, lines []topicStatus) {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "TOPIC\tPOOL\tDUE\tREADY\tRUNNING\tDEAD\tOLDEST DUE")
+	for _, l := range lines {
+		if l.Error != "" {
+			fmt.Fprintf(tw, "%s\t%s\n", l.Topic, l.Error)
+			continue
+		}
+		age := "-"
+		if l.Due > 0 {
+			age = time.Duration(l.OldestDueSeconds * float64(time.Second)).Round(time.Millisecond).String()
+		}
+		fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%d\t%d\t%s\n", l.Topic, l.Pool, l.Due, l.Ready, l.Running, l.Dead, age)
+	}
+	_ = tw.Flush()
+}
+
+func topicNames(cfg *config.Config) []string {
+	names := make([]string, 0, len(cfg.Topics))
+	for _, t := range cfg.Topics {
+		names = append(names, t.Name)
+	}
+	return names
+}

@@ -1,0 +1,104 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// releaseScript is the stop part of the shops' release scripts, as they run it today (CONTRACT 1.6).
+var releaseScript = filepath.Join("..", "..", "testdata", "release", "stop.sh")
+
+func TestReleaseScriptStopsTheSidecarAsItStoppedTheConsumer(t *testing.T) {
+	r := newRig(t, 2)
+	pidFile := filepath.Join(r.dir, "consumer.pid")
+	p := r.start(r.config(fmt.Sprintf("pid_file = %q", pidFile), ""))
+	p.wantReady(10 * time.Second)
+
+	r.wantGracefulRelease(pidFile)
+	p.wantExit(0, time.Second)
+}
+
+func TestReleaseScriptStopsTheSidecarWhileAJobHangs(t *testing.T) {
+	r := newRig(t, 2)
+	pidFile := filepath.Join(r.dir, "consumer.pid")
+	p := r.start(r.config(fmt.Sprintf("pid_file = %q\ngrace = \"2s\"", pidFile), ""))
+	text := `{"uuid":"hangs","hang":true,"retry":0}`
+	r.push(text)
+	r.wantStarted(1)
+
+	r.wantGracefulRelease(pidFile)
+	p.wantExit(0, time.Second)
+	// Its script was stopped and its text put back, uncounted.
+	got, err := r.rdb.LRange(context.Background(), "delay:ready:"+topic, 0, -1).Result()
+	if err != nil || len(got) != 1 || got[0] != text {
+		t.Errorf("ready holds %q, %v; want the text as it was", got, err)
+	}
+	if d := r.depths(); d.running+d.pool+d.dead != 0 {
+		t.Errorf("keys hold %+v, want the job in ready only", d)
+	}
+}
+
+func (r *rig) wantGracefulRelease(pidFile string) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "bash", releaseScript, pidFile).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "graceful exit") {
+		r.t.Fatalf("release script: %v\n%s\nwant a graceful exit", err, out)
+	}
+}
+
+// push adds one text to the pool, due now.
+func (r *rig) push(text string) {
+	r.t.Helper()
+	if err := r.rdb.Do(context.Background(), "ZADD", "delay:pool:"+topic, 1, text).Err(); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func TestTermFinishesTheJobsInHandAndTakesNoOthers(t *testing.T) {
+	const jobs, children = 50, 3
+	r := newRig(t, children)
+	p := r.start(r.config("", ""))
+	r.produce(jobs, 0, 0, 1500)
+	r.wantStarted(children)
+
+	p.signal(syscall.SIGTERM)
+	p.wantNotReady("stopping", time.Second)
+	p.wantExit(0, 8*time.Second)
+	if s, e := len(r.runs("S")), len(r.runs("E")); s != children || e != children {
+		t.Errorf("%d started, %d ended; want the %d in hand and no others", s, e, children)
+	}
+	if d := r.depths(); d.running != 0 || d.pool+d.ready != jobs-children {
+		t.Errorf("keys hold %+v, want the other %d jobs in pool and ready", d, jobs-children)
+	}
+	r.wantNoRetries()
+}
+
+func TestSecondSignalStopsTheJobsInHand(t *testing.T) {
+	r := newRig(t, 2)
+	p := r.start(r.config("", ""))
+	r.push(`{"uuid":"hangs","hang":true}`)
+	r.wantStarted(1)
+	p.signal(syscall.SIGTERM)
+	p.wantNotReady("stopping", time.Second)
+	p.signal(syscall.SIGTERM)
+	p.wantExit(0, 5*time.Second)
+	if d := r.depths(); d.ready != 1 || d.running != 0 {
+		t.Errorf("keys hold %+v, want the job back in ready", d)
+	}
+}
+
+// wantNoRetries fails when any job ran with a try counted.
+func (r *rig) wantNoRetries() {
+	r.t.Helper()
+	if n := r.retried(); n != 0 {
+		r.t.Errorf("%d runs had a try counted, want none", n)
+	}
+}
