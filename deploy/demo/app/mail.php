@@ -1,0 +1,20 @@
+<?php
+
+// A job as an old script: the sidecar includes it with $job, an array, at hand. It knows nothing of the sidecar.
+
+declare(strict_types=1);
+
+require __DIR__ . '/bootstrap.php';
+
+use Shop\Marks;
+
+/** @var array $job */
+Marks::leave($job['uuid'], 'start');
+usleep(random_int(500, 4000)); // the mail server
+
+$failed = $job['retry'] ?? 0;
+if ($job['wish'] === 'fail' || ($job['wish'] === 'fail once' && $failed === 0)) {
+    Marks::leave($job['uuid'], 'fail');
+    throw new RuntimeException("mail server refused {$job['to']}");
+}
+Marks::leave($job['uuid'], 'end');
