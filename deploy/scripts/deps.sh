@@ -17,6 +17,7 @@ need() {
 on_path() { command -v "$1"; }
 has_fpm() { compgen -G '/usr/sbin/php-fpm*' || command -v php-fpm; } # Debian puts the version into the name
 php_has() { php --ri "$1"; }
+has_headers() { gcc -E - <<<'#include <stdlib.h>'; }
 
 need_test() {
   need redis-server on_path redis-server
@@ -29,7 +30,7 @@ need_test() {
 
 need_race() {
   need gcc on_path gcc
-  need libc6-dev test -e /usr/include/stdlib.h
+  need libc6-dev has_headers
 }
 
 need_lint() {
