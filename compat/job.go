@@ -1,0 +1,106 @@
+package compat
+
+import (
+	"errors"
+)
+
+// MaxDepth is the nesting at which PHP's json_decode gives up: its default depth. The limit as measured
+// counts the scalars too, so brackets within brackets may go to MaxDepth-1.
+const MaxDepth = 512
+
+var (
+	// ErrNotObject reports a text that is no JSON object, hence no job. The error that wraps it says what
+	// was found and where. Such a text belongs into dead, its bytes kept (CONTRACT 1.3).
+	ErrNotObject = errors.New("not a JSON object")
+
+	// ErrWrapped reports a {"sidecar_raw": …} wrapper met as a job: a text that was buried because it is no
+	// job, and that another tool than ours has replayed. It is buried again.
+	ErrWrapped = errors.New(`a dead record's "sidecar_raw" wrapper, replayed without being unwrapped`)
+)
+
+// Job is one job's text exactly as PHP wrote it, with the places of the few fields the sidecar reads.
+//
+// A Job is a value: With… methods return a changed copy. Two jobs of the same text are equal (==).
+type Job struct {
+	raw string
+	object
+}
+
+// The fields of a job that the sidecar knows (CONTRACT 1.2); all others are the business's.
+const (
+	uuidField = otherField + 1 + iota
+	retryField
+	crashesField
+	lastErrorField
+	replayedAtField
+	rawField
+)
+
+// jobField returns the field of a job called name.
+func jobField(name string) field {
+	switch name {
+	case "uuid":
+		return uuidField
+	case "retry":
+		return retryField
+	case "crashes":
+		return crashesField
+	case "last_error":
+		return lastErrorField
+	case "replayed_at":
+		return replayedAtField
+	case "sidecar_raw":
+		return rawField
+	}
+	return otherField
+}
+
+// ParseJob reads text in one pass and keeps it as it is. The error is an ErrNotObject or an ErrWrapped, and
+// the Job is zero then.
+//
+// It takes every text that is a JSON object by the grammar, also one that PHP's json_decode refuses for its
+// bytes or its depth: see [Job.PHPError]. Fields that occur twice count as PHP counts them, the last one.
+func ParseJob(text string) (Job, error) {
+	o, err := scanObject(text, jobField)
+	if err != nil {
+		return Job{}, explain(text, err)
+	}
+	if _, ok := wrappedBytes(text, o); ok {
+		return Job{}, ErrWrapped
+	}
+	return Job{raw: text, object: o}, nil
+}
+
+// Raw returns the text byte for byte. Only this may go back to Redis.
+func (j Job) Raw() string { return j.raw }
+
+// UUID returns the job's uuid: a string's characters, a number's text as it stands, otherwise "".
+func (j Job) UUID() string {
+	value := j.value(uuidField)
+	switch {
+	case value == "":
+		return ""
+	case value[0] == '"':
+		return unquote(value)
+	case value[0] == '-', isDigit(value[0]):
+		return value
+	}
+	return ""
+}
+
+// Tries returns retry, how often the job has failed, read as PHP's (int) reads it; 0 when absent. A count
+// beyond the integers is the largest one that can still be raised by 1.
+func (j Job) Tries() int { return intCast(j.value(retryField)) }
+
+// Crashes returns crashes, how often a run of the job ended without a verdict, read like [Job.Tries].
+func (j Job) Crashes() int { return intCast(j.value(crashesField)) }
+
+// LastError returns last_error, or "" when it is absent or no string.
+func (j Job) LastError() string { return stringOf(j.value(lastErrorField)) }
+
+// PHPError returns nil when PHP's json_decode(text, true) takes the text, else why it does not: then a
+// script handler still gets the bytes, a call handler cannot be called.
+func (j Job) PHPError() error { return j.fault.err() }
+
+// value returns the text of the field's value, "" when the field is absent.
+func (j Job) value(f field) string { return j.members[f].of(j.raw) }

@@ -1,0 +1,49 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Sidecar\Wire;
+
+/** A redis-server of our own behind a unix socket: phpredis packs values only once it is connected. */
+final class PrivateRedis
+{
+    /** @var string */
+    private $dir;
+
+    /** @var resource */
+    private $server;
+
+    public function __construct()
+    {
+        $this->dir = sys_get_temp_dir() . '/wire-' . bin2hex(random_bytes(6));
+        mkdir($this->dir, 0700);
+        $options = ['--port', '0', '--unixsocket', "$this->dir/s", '--save', '', '--dir', $this->dir];
+        $this->server = proc_open(
+            array_merge(['redis-server'], $options, ['--cluster-enabled', 'yes']), // a Cluster node knows slots
+            [1 => ['file', '/dev/null', 'w'], 2 => ['file', '/dev/null', 'w']],
+            $pipes
+        );
+    }
+
+    public function client(): \Redis
+    {
+        $until = hrtime(true) + 5 * 1000000000;
+        while (!file_exists("$this->dir/s")) {
+            if (hrtime(true) > $until) {
+                throw new \RuntimeException('redis-server does not answer');
+            }
+            usleep(10000);
+        }
+        $redis = new \Redis();
+        $redis->connect("$this->dir/s");
+        return $redis;
+    }
+
+    public function stop(): void
+    {
+        proc_terminate($this->server);
+        proc_close($this->server);
+        array_map('unlink', glob("$this->dir/*"));
+        rmdir($this->dir);
+    }
+}
