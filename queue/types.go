@@ -16,7 +16,9 @@ func (t ServerTime) Add(d time.Duration) ServerTime { return t + ServerTime(d.Mi
 func (t ServerTime) IsZero() bool { return t == 0 }
 
 // In returns t as a wall time in loc, for texts that people read.
-func (t ServerTime) In(loc *time.Location) time.Time { return time.UnixMicro(int64(t)).In(loc) }
+func (t ServerTime) In(loc *time.Location) time.Time {
+	return time.UnixMicro(int64(t)).In(loc) //nolint:forbidigo // made from Redis's clock, not from the host's
+}
 
 // Lease is a running entry's score exactly as ZSCORE prints it. It is compared as text and handed
 // back unread, so a score with a fraction, or one written by somebody else, needs no parsing.

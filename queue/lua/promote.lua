@@ -1,0 +1,33 @@
+-- promote.lua: pool -> ready. Moves the texts that are due, oldest first.
+--
+-- KEYS[1]  pool   ZSET  texts; score = due time in the topic's unit
+-- KEYS[2]  ready  LIST  texts
+-- ARGV[1]  batch, texts to move at most
+-- ARGV[2]  length of ready from which on nothing is moved
+-- ARGV[3]  milliseconds in one unit of the pool's scores: 1 or 1000
+--
+-- Returns {now, moved, next, text, score, text, score, ...}: now by TIME, us; moved = -1 at
+-- backpressure; next = the lowest score left, '' when there is none; the moved texts with their
+-- scores, of a full batch the first one only. Stands in for the legacy delay_move (CONTRACT 1.1).
+
+if redis.replicate_commands then redis.replicate_commands() end
+local t = redis.call('TIME') -- seconds, microseconds
+local reply = {string.format('%d%06d', t[1], t[2]), -1, ''}
+if redis.call('LLEN', KEYS[2]) >= tonumber(ARGV[2]) then return reply end
+
+local due = (t[1] * 1000 + t[2] / 1000) / ARGV[3]
+local texts = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', due, 'LIMIT', 0, ARGV[1])
+reply[2] = #texts
+if #texts > 0 then
+  -- Printing a score costs as much as moving a text, so a full batch shows its oldest only.
+  local last = #texts < tonumber(ARGV[1]) and #texts - 1 or 0
+  local oldest = redis.call('ZRANGE', KEYS[1], 0, last, 'WITHSCORES')
+  for i = 1, #oldest do reply[3 + i] = oldest[i] end
+  -- The removal that removes nothing meets every refusal before the first change, and after a
+  -- write that takes no memory Redis lets a script go on at maxmemory.
+  redis.call('ZREMRANGEBYRANK', KEYS[1], 1, 0)
+  redis.call('RPUSH', KEYS[2], unpack(texts))
+  redis.call('ZREMRANGEBYRANK', KEYS[1], 0, #texts - 1) -- from -inf on: their ranks are 0 to n-1
+end
+reply[3] = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2] or ''
+return reply

@@ -1,0 +1,80 @@
+package queue
+
+import (
+	"context"
+	"crypto/sha1" //nolint:gosec // Redis names scripts by their SHA-1; nothing is protected by it
+	_ "embed"
+	"encoding/hex"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// One script, one verb, one method of Store. What each needs and returns is written on top of its file.
+var (
+	//go:embed lua/promote.lua
+	promoteLua string
+	//go:embed lua/claim.lua
+	claimLua string
+	//go:embed lua/renew.lua
+	renewLua string
+	//go:embed lua/complete.lua
+	completeLua string
+	//go:embed lua/requeue.lua
+	requeueLua string
+	//go:embed lua/bury.lua
+	buryLua string
+	//go:embed lua/expired.lua
+	expiredLua string
+	//go:embed lua/replay.lua
+	replayLua string
+	//go:embed lua/setaside.lua
+	setAsideLua string
+	//go:embed lua/push.lua
+	pushLua string
+	//go:embed lua/depths.lua
+	depthsLua string
+	//go:embed lua/preflight.lua
+	preflightLua string
+
+	promoteScript   = newScript(promoteLua)
+	claimScript     = newScript(claimLua)
+	renewScript     = newScript(renewLua)
+	completeScript  = newScript(completeLua)
+	requeueScript   = newScript(requeueLua)
+	buryScript      = newScript(buryLua)
+	expiredScript   = newScript(expiredLua)
+	replayScript    = newScript(replayLua)
+	setAsideScript  = newScript(setAsideLua)
+	pushScript      = newScript(pushLua)
+	depthsScript    = newScript(depthsLua)
+	preflightScript = newScript(preflightLua)
+)
+
+// script is a Lua script and the name Redis's cache has for it.
+type script struct {
+	source string
+	sha    string
+}
+
+func newScript(source string) script {
+	sum := sha1.Sum([]byte(source)) //nolint:gosec // as above
+	return script{source: source, sha: hex.EncodeToString(sum[:])}
+}
+
+// run runs the script once and returns its reply. A script that moves jobs must not run twice because a reply was
+// lost, so nothing is repeated but what certainly did not run: after NOSCRIPT (a restart, SCRIPT
+// FLUSH), and in a Cluster after a redirection.
+func (s script) run(ctx context.Context, rdb redis.UniversalClient, keys []string, args ...any) (any, error) {
+	if cluster, ok := rdb.(*redis.ClusterClient); ok {
+		return s.runInCluster(ctx, cluster, keys, args)
+	}
+	return s.eval(ctx, rdb, keys, args)
+}
+
+func (s script) eval(ctx context.Context, node redis.Scripter, keys []string, args []any) (any, error) {
+	reply, err := node.EvalSha(ctx, s.sha, keys, args...).Result()
+	if FaultOf(err) == NoScript {
+		reply, err = node.Eval(ctx, s.source, keys, args...).Result()
+	}
+	return reply, err
+}

@@ -1,0 +1,114 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"sidecar/compat"
+)
+
+// Store moves one topic's texts between its keys. Each method but the plain reads is one Lua script, so a move
+// happens whole or not at all, by Redis's own clock, also beside legacy scanners and
+// workers on the same keys. No method repeats what may have happened: on an error of
+// the network (FaultOf) the caller decides. A Store may be used by many goroutines.
+type Store struct {
+	rdb  redis.UniversalClient
+	keys compat.DelayKeys
+	opts Options
+	unit int64 // milliseconds in one unit of the pool's scores
+}
+
+// NewStore returns the Store of the topic in opts. prefix stands before every key.
+func NewStore(rdb redis.UniversalClient, prefix string, opts Options) *Store {
+	unit := int64(1)
+	if opts.ScoreUnit == Seconds {
+		unit = 1000
+	}
+	return &Store{rdb: rdb, keys: compat.NewDelayKeys(prefix, opts.Topic), opts: opts, unit: unit}
+}
+
+// Unit returns the unit of the scores in the topic's pool.
+func (s *Store) Unit() ScoreUnit { return s.opts.ScoreUnit }
+
+// Keys returns the topic's keys.
+func (s *Store) Keys() compat.DelayKeys { return s.keys }
+
+// call runs a script and puts its name and, where a key is of the wrong type, that key into the error.
+func (s *Store) call(ctx context.Context, verb string, sc script, keys []string, args ...any) (any, error) {
+	reply, err := sc.run(ctx, s.rdb, keys, args...)
+	if err == nil {
+		return reply, nil
+	}
+	return nil, fmt.Errorf("%s %s: %w", verb, s.opts.Topic, s.explain(ctx, err))
+}
+
+// list is call for the scripts that return a flat list; it has at least n entries.
+func (s *Store) list(ctx context.Context, verb string, n int, sc script, keys []string, args ...any) (replies, error) {
+	reply, err := s.call(ctx, verb, sc, keys, args...)
+	if err != nil {
+		return nil, err
+	}
+	list, ok := reply.([]any)
+	if !ok || len(list) < n {
+		return nil, fmt.Errorf("%s %s: want a list of %d from the script, got %v", verb, s.opts.Topic, n, kindOf(reply))
+	}
+	return list, nil
+}
+
+// kindOf describes a reply without showing a text of it: texts may hold anybody's data.
+func kindOf(reply any) string {
+	if list, ok := reply.([]any); ok {
+		return fmt.Sprintf("a list of %d", len(list))
+	}
+	return fmt.Sprintf("%T", reply)
+}
+
+// explain adds to a WRONGTYPE which key it is, which Redis does not say.
+func (s *Store) explain(ctx context.Context, err error) error {
+	if FaultOf(err) != WrongType {
+		return err
+	}
+	want := []struct{ key, kind string }{
+		{s.keys.Pool, "zset"},
+		{s.keys.Ready, "list"},
+		{s.keys.Running, "zset"},
+		{s.keys.Dead, "list"},
+	}
+	for _, w := range want {
+		kind, typeErr := s.rdb.Type(ctx, w.key).Result()
+		if typeErr == nil && kind != "none" && kind != w.kind {
+			return fmt.Errorf("%s is a %s, want a %s: %w", w.key, kind, w.kind, err)
+		}
+	}
+	return err
+}
+
+// replies is the flat list a script returns: texts, and small integers.
+type replies []any
+
+// text returns entry i, or "" where there is none.
+func (r replies) text(i int) string {
+	if i >= len(r) {
+		return ""
+	}
+	text, _ := r[i].(string)
+	return text
+}
+
+// number returns entry i, or 0 where there is none.
+func (r replies) number(i int) int64 {
+	if i >= len(r) {
+		return 0
+	}
+	n, _ := r[i].(int64)
+	return n
+}
+
+// time returns entry i, microseconds in a text: as a Lua number it could lose its last digits.
+func (r replies) time(i int) ServerTime {
+	us, _ := strconv.ParseInt(r.text(i), 10, 64)
+	return ServerTime(us)
+}
