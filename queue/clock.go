@@ -1,0 +1,53 @@
+package queue
+
+import (
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// serverClock tells Redis's time between two replies: the time the last reply carried plus what has
+// passed here since by the monotonic clock. The host's wall clock plays no part, so a host whose clock
+// is wrong, or is set, moves no due time and no lease.
+type serverClock struct {
+	last atomic.Pointer[reading]
+}
+
+type reading struct {
+	server ServerTime
+	at     time.Time // monotonic
+}
+
+// set notes that Redis's clock showed server when the reply arrived at the moment at.
+func (c *serverClock) set(server ServerTime, at time.Time) {
+	if !server.IsZero() {
+		c.last.Store(&reading{server: server, at: at})
+	}
+}
+
+// now returns Redis's time, or 0 before the first reply.
+func (c *serverClock) now() ServerTime {
+	last := c.last.Load()
+	if last == nil {
+		return 0
+	}
+	return last.server.Add(time.Since(last.at))
+}
+
+// leaseAt returns the lease that ends at t. Whole milliseconds print the same in every Redis version.
+func leaseAt(t ServerTime) Lease {
+	return Lease(strconv.FormatInt(int64(t)/1000, 10))
+}
+
+// leaseEnd reads when a lease ends. Only estimates and log lines may depend on it: whether a lease
+// is ours is decided by its text.
+func leaseEnd(l Lease) (ServerTime, bool) {
+	ms, err := strconv.ParseFloat(string(l), 64)
+	if err != nil || !(ms >= 0 && ms <= maxScore) { // also NaN
+		return 0, false
+	}
+	return ServerTime(ms * 1000), true
+}
+
+// maxScore is the largest score that is a time: the milliseconds that fit a ServerTime, with room to calculate.
+const maxScore = 1 << 52

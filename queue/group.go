@@ -1,0 +1,88 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+)
+
+// group is the settlements of one action that wait for their write.
+type group struct {
+	action  Action
+	write   func(context.Context, []*settlement) ([]SettleResult, error)
+	trouble *trouble
+
+	mu      sync.Mutex // guards what follows
+	pending []*settlement
+	closed  bool
+	wake    chan struct{} // cap 1: pending or closed changed
+}
+
+// groupMost bounds a write: Redis serves nobody else while it runs.
+const groupMost = 128
+
+func (g *group) add(one *settlement) {
+	g.mu.Lock()
+	g.pending = append(g.pending, one)
+	g.mu.Unlock()
+	g.signal()
+}
+
+func (g *group) finish() {
+	g.mu.Lock()
+	g.closed = true
+	g.mu.Unlock()
+	g.signal()
+}
+
+func (g *group) signal() {
+	select {
+	case g.wake <- struct{}{}:
+	default:
+	}
+}
+
+// putBack returns what was refused to its place, before all that came later.
+func (g *group) putBack(left []*settlement) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.pending = append(left, g.pending...)
+}
+
+// take waits for settlements and takes up to groupMost of them; none when all are through or ctx is done.
+func (g *group) take(ctx context.Context) []*settlement {
+	for ctx.Err() == nil {
+		batch, closed := g.next()
+		if len(batch) > 0 || closed {
+			return batch
+		}
+		select {
+		case <-ctx.Done():
+		case <-g.wake:
+		}
+	}
+	return nil
+}
+
+func (g *group) next() (batch []*settlement, closed bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n := min(len(g.pending), groupMost)
+	if g.action == GiveBack {
+		return g.nextGivenBack(n), g.closed
+	}
+	batch = slices.Clone(g.pending[:n])
+	g.pending = append(g.pending[:0], g.pending[n:]...)
+	return batch, g.closed
+}
+
+// nextGivenBack takes those claimed last: each write puts its texts before what is at the head of ready,
+// so the oldest have to be written last to be there first again.
+func (g *group) nextGivenBack(n int) []*settlement {
+	slices.SortFunc(g.pending, func(a, b *settlement) int { return cmp.Compare(a.claim.seq, b.claim.seq) })
+	rest := len(g.pending) - n
+	batch := slices.Clone(g.pending[rest:])
+	g.pending = g.pending[:rest]
+	return batch
+}

@@ -1,0 +1,96 @@
+package queue
+
+import (
+	"context"
+	"time"
+
+	"sidecar/compat"
+)
+
+// intake looks at freshly claimed texts and keeps back what needs no run: texts that are no job, and
+// jobs that were done before.
+type intake struct {
+	store   *Store
+	lease   time.Duration
+	rules   rules
+	keeper  *Keeper
+	settler *Settler
+	due     *dueTimes
+	metrics *topicMetrics
+	trouble *trouble // of DoneBefore
+}
+
+// sort registers the claims with the Keeper and returns those that are to run, in order. None of them
+// is returned once take is done: what was not started goes back.
+func (in *intake) sort(take context.Context, claims Claims) []*held {
+	list, reasons := in.parse(claims)
+	in.keeper.take(list)
+	runnable := list[:0:0]
+	for i, h := range list {
+		if reasons[i] == nil {
+			runnable = append(runnable, h)
+			continue
+		}
+		in.metrics.unreadable.Inc()
+		in.settler.add(in.rules.unreadable(h, reasons[i]))
+	}
+	runnable = in.withoutDone(take, runnable)
+	if take.Err() != nil {
+		in.giveBack(runnable)
+		return nil
+	}
+	return runnable
+}
+
+// parse reads the claimed texts; where one is no job, the reason stands at its index.
+func (in *intake) parse(claims Claims) ([]*held, []error) {
+	list := make([]*held, len(claims.List))
+	reasons := make([]error, len(claims.List))
+	for i, claim := range claims.List {
+		list[i] = newHeld(claim, claims.Now, in.lease)
+		list[i].due = in.due.take(claim.Text)
+		list[i].job, reasons[i] = compat.ParseJob(claim.Text)
+	}
+	return list, reasons
+}
+
+// withoutDone completes the jobs whose mark says done and returns the others. Whether a job was done
+// cannot be guessed, so it asks until Redis answers or take is done.
+func (in *intake) withoutDone(take context.Context, list []*held) []*held {
+	if !in.rules.marks || len(list) == 0 {
+		return list
+	}
+	uuids := make([]string, len(list))
+	for i, h := range list {
+		uuids[i] = h.job.UUID()
+	}
+	again := backoff{most: time.Second}
+	for take.Err() == nil {
+		done, err := in.store.DoneBefore(take, uuids)
+		in.trouble.note(take, err)
+		if err == nil {
+			return in.complete(list, done)
+		}
+		again.wait(take)
+	}
+	return list
+}
+
+func (in *intake) complete(list []*held, done []bool) []*held {
+	open := list[:0:0]
+	for i, h := range list {
+		if !done[i] {
+			open = append(open, h)
+			continue
+		}
+		in.metrics.doneBefore.Inc()
+		in.settler.add(in.rules.done(h))
+	}
+	return open
+}
+
+func (in *intake) giveBack(list []*held) {
+	for _, h := range list {
+		in.settler.add(in.rules.giveBack(h))
+	}
+}

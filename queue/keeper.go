@@ -1,0 +1,244 @@
+package queue
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"sidecar/compat"
+)
+
+// held is one claim in this process's hands, from the reply of the claim to its settlement.
+type held struct {
+	text string
+	job  compat.Job // zero for a text that is no job
+	due  ServerTime // when its text had been due; 0: not known
+	seq  uint64     // order of claiming, given by the Keeper
+
+	// The rest belongs to the Keeper and its mutex.
+
+	// leases are the scores its running entry can have: one, and one more for each renewal whose reply
+	// has not arrived. The last is what the next renewal asks for, as long as it lies ahead.
+	leases  []Lease
+	ends    ServerTime // end of the last confirmed lease
+	aimed   ServerTime // end of the last of leases
+	lost    bool       // found under another lease, or gone: not renewed any more
+	settled bool       // its verdict is with the Settler
+	writing bool       // its settlement is on the wire: not renewed, so that the lease does not change under it
+}
+
+// newHeld returns a claim that was taken at now under a lease of the given length.
+func newHeld(claim Claim, now ServerTime, lease time.Duration) *held {
+	ends := now.Add(lease)
+	return &held{text: claim.Text, leases: []Lease{claim.Lease}, ends: ends, aimed: ends}
+}
+
+// Keeper holds the claims in hand and renews their leases, all in one call a tick, until they are settled.
+type Keeper struct {
+	store   *Store
+	lease   time.Duration
+	clock   *serverClock
+	metrics *topicMetrics
+	trouble *trouble
+	log     *slog.Logger
+
+	mu   sync.Mutex // guards what follows, and the Keeper's part of each held
+	held map[*held]struct{}
+	seq  uint64
+}
+
+func newKeeper(store *Store, lease time.Duration, clock *serverClock, metrics *topicMetrics, log *slog.Logger) *Keeper {
+	return &Keeper{
+		store: store, lease: lease, clock: clock, metrics: metrics, log: log,
+		trouble: newTrouble("renew", metrics, log),
+		held:    make(map[*held]struct{}),
+	}
+}
+
+// Run renews until ctx is done.
+func (k *Keeper) Run(ctx context.Context) {
+	tick := k.lease / 3
+	again := backoff{most: min(time.Second, tick)}
+	for pause(ctx, tick) {
+		for again.reset(); ; again.wait(ctx) {
+			err := k.renewOnce(ctx)
+			k.trouble.note(ctx, err)
+			if err == nil || ctx.Err() != nil {
+				break
+			}
+		}
+		if again.failures > 0 {
+			// What was confirmed just now may be a lease asked for long ago that ends soon.
+			k.trouble.note(ctx, k.renewOnce(ctx))
+		}
+	}
+}
+
+// renewOnce moves on all leases in hand.
+func (k *Keeper) renewOnce(ctx context.Context) error {
+	owners, renewals := k.renewals()
+	if len(renewals) == 0 {
+		return nil
+	}
+	lost, err := k.store.Renew(ctx, renewals)
+	if err != nil {
+		return err
+	}
+	k.confirm(ctx, owners, renewals, lost)
+	return nil
+}
+
+// renewals lists what to ask for. Of a claim whose lease is in doubt, each of its possible leases is
+// asked to move to the same next one: at most one of them is the entry's score, and those after it find
+// the entry moved already, which counts as done. So the answer to the last is the answer for the claim.
+func (k *Keeper) renewals() (owners []*held, renewals []Renewal) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := k.clock.now()
+	for h := range k.held {
+		if h.lost || h.writing {
+			continue
+		}
+		if len(h.leases) == 1 || h.aimed <= now {
+			h.aimed = now.Add(k.lease)
+			h.leases = append(h.leases, leaseAt(h.aimed))
+		}
+		next := h.leases[len(h.leases)-1]
+		for _, lease := range h.leases[:len(h.leases)-1] {
+			owners = append(owners, h)
+			renewals = append(renewals, Renewal{Text: h.text, Held: lease, Next: next})
+		}
+	}
+	return owners, renewals
+}
+
+// confirm takes the answers, which are for the claim when they are for its last renewal.
+func (k *Keeper) confirm(ctx context.Context, owners []*held, renewals []Renewal, lost []bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i, h := range owners {
+		last := i == len(owners)-1 || owners[i+1] != h
+		if _, inHand := k.held[h]; !last || !inHand {
+			continue
+		}
+		if lost[i] {
+			k.loseLocked(ctx, h)
+			continue
+		}
+		if h.aimed <= k.clock.now() {
+			continue // too late to be set: Redis answered that it is ours, under whichever lease
+		}
+		h.leases = []Lease{renewals[i].Next}
+		h.ends = h.aimed
+	}
+}
+
+// loseLocked notes that h's lease is not ours any more. Its run goes on: stopping PHP code in the middle
+// helps nobody, and settling will change nothing.
+func (k *Keeper) loseLocked(ctx context.Context, h *held) {
+	if h.lost {
+		return
+	}
+	h.lost = true
+	if !h.settled { // else its settlement has most likely run and only the reply is missing: the Settler finds out
+		k.reportLostLocked(ctx, h)
+	}
+}
+
+// settledLost notes that a settlement found the lease in somebody else's hands. One that is uncertain has
+// most likely run, and found an identical text that was claimed since: nothing was lost then.
+func (k *Keeper) settledLost(ctx context.Context, one *settlement) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !one.skipGone && !one.claim.lost {
+		k.reportLostLocked(ctx, one.claim)
+	}
+}
+
+func (k *Keeper) reportLostLocked(ctx context.Context, h *held) {
+	k.metrics.lost.Inc()
+	log := k.log.With("uuid", h.job.UUID())
+	if h.ends > k.clock.now() {
+		log.WarnContext(ctx, "lease lost before its end: some consumer of this topic trusts its own clock, or running was changed by hand")
+		return
+	}
+	log.WarnContext(ctx, "lease lost")
+}
+
+// take puts claims into the Keeper's hands, in the order they were claimed.
+func (k *Keeper) take(list []*held) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, h := range list {
+		k.seq++
+		h.seq = k.seq
+		k.held[h] = struct{}{}
+	}
+	k.metrics.inHand.Set(float64(len(k.held)))
+}
+
+// release lets go of a claim: it is settled, or left to its lease.
+func (k *Keeper) release(h *held) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.held, h)
+	k.metrics.inHand.Set(float64(len(k.held)))
+}
+
+// inHand counts the claims in hand.
+func (k *Keeper) inHand() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.held)
+}
+
+// strangers returns those of claims whose text is not in our hands.
+func (k *Keeper) strangers(claims []Claim) []Claim {
+	if len(claims) == 0 {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	ours := make(map[string]bool, len(k.held))
+	for h := range k.held {
+		ours[h.text] = true
+	}
+	var list []Claim
+	for _, claim := range claims {
+		if !ours[claim.Text] {
+			list = append(list, claim)
+		}
+	}
+	return list
+}
+
+// beginWrite returns the leases to settle h under, and keeps its lease as it is until endWrite.
+func (k *Keeper) beginWrite(h *held) (lease, next Lease) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	h.writing, h.settled = true, true
+	if len(h.leases) > 1 {
+		next = h.leases[1]
+	}
+	return h.leases[0], next
+}
+
+// endWrite allows renewals again, for a settlement that has to be offered once more.
+func (k *Keeper) endWrite(h *held) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	h.writing = false
+}
+
+// otherLease drops the two leases that were just refused and reports whether another is possible.
+// Three exist only where the replies of two renewals were lost.
+func (k *Keeper) otherLease(h *held) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(h.leases) < 3 {
+		return false
+	}
+	h.leases = h.leases[2:]
+	return true
+}

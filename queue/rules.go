@@ -1,0 +1,112 @@
+package queue
+
+import (
+	"strings"
+	"time"
+
+	"sidecar/compat"
+)
+
+// errorMost is how many characters of an error a dead record keeps. The old consumer had no limit there;
+// its messages were written by people.
+const errorMost = 2000
+
+// leaseExpired begins the last_error of a job whose lease ended: nobody saw what became of that run.
+const leaseExpired = "lease expired"
+
+// rules turn outcomes into settlements: what RetryPolicy decides, written into the job's text.
+type rules struct {
+	policy RetryPolicy
+	marks  bool // idempotency is not off
+	clock  *serverClock
+	loc    *time.Location
+}
+
+func newRules(opts Options, clock *serverClock, loc *time.Location) rules {
+	return rules{
+		policy: RetryPolicy{Ladder: opts.Retry, MaxCrashes: opts.MaxCrashes},
+		marks:  opts.Idempotency != IdempotencyOff,
+		clock:  clock,
+		loc:    loc,
+	}
+}
+
+// settle returns what follows from o for h, or nil when the claim is to be left to its lease.
+func (r rules) settle(h *held, o compat.Outcome) *settlement {
+	decision := r.policy.Decide(h.job.Tries(), h.job.Crashes(), o)
+	if decision.Action == Leave {
+		return nil
+	}
+	one := &settlement{claim: h, action: decision.Action, uuid: r.uuid(h.job)}
+	switch decision.Action {
+	case Complete, Leave:
+	case GiveBack:
+		one.newText = h.text
+	case Requeue:
+		one.newText = edit(h.job, decision, o).Raw()
+		one.delay = decision.delay()
+	case Bury:
+		one.record = r.record(edit(h.job, decision, o).Raw(), o)
+	}
+	return one
+}
+
+// giveBack returns the settlement of a claim whose run never began.
+func (r rules) giveBack(h *held) *settlement {
+	return &settlement{claim: h, action: GiveBack, newText: h.text, uuid: r.uuid(h.job)}
+}
+
+// done returns the settlement of a job that was done before.
+func (r rules) done(h *held) *settlement {
+	return &settlement{claim: h, action: Complete, uuid: r.uuid(h.job)}
+}
+
+// unreadable returns the settlement of a text that is no job.
+func (r rules) unreadable(h *held, reason error) *settlement {
+	return &settlement{claim: h, action: Bury, record: r.record(h.text, compat.Outcome{Error: reason.Error()})}
+}
+
+func (r rules) uuid(job compat.Job) string {
+	if !r.marks {
+		return ""
+	}
+	return job.UUID()
+}
+
+// record is the dead record (CONTRACT 1.3) of text, which need not be a job. It is dated by Redis's clock.
+func (r rules) record(text string, o compat.Outcome) string {
+	return compat.DeadRecord{
+		Job:   text,
+		Error: compat.Cut(o.Error, errorMost),
+		Trace: o.Trace,
+		At:    compat.FormatAt(r.clock.now().In(r.loc), r.loc),
+	}.Text()
+}
+
+// delay is the decision's delay, spread where it asks for that.
+func (d Decision) delay() time.Duration {
+	if d.Spread {
+		return spread(d.Delay)
+	}
+	return d.Delay
+}
+
+// edit changes exactly the fields the decision and the outcome touch; every other byte stays.
+func edit(job compat.Job, d Decision, o compat.Outcome) compat.Job {
+	if d.CountTry {
+		job = job.WithTries(max(job.Tries(), 0) + 1)
+	}
+	if d.CountCrash {
+		job = job.WithCrashes(max(job.Crashes(), 0) + 1)
+	}
+	if d.CountTry || d.CountCrash || d.Action == Bury {
+		job = job.WithLastError(o.Error)
+	}
+	return job
+}
+
+// lastChance reports that one more crash buries the job and that nobody saw why its lease expired. It
+// runs alone, so that if it takes the process with it, no innocent job beside it is charged (DESIGN 5).
+func (r rules) lastChance(job compat.Job) bool {
+	return job.Crashes() >= r.policy.MaxCrashes && r.policy.MaxCrashes > 0 && strings.HasPrefix(job.LastError(), leaseExpired)
+}

@@ -1,0 +1,145 @@
+package queue
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// Scanner promotes due texts and takes back claims whose lease has ended. One a topic is enough: it
+// sleeps until the next text is due and goes on at once while batches are full.
+type Scanner struct {
+	store   *Store
+	batch   int
+	unit    ScoreUnit
+	wake    <-chan struct{} // the pool has changed, as Redis tells us
+	hint    chan<- struct{} // cap 1: ready has something
+	rhythm  rhythm
+	expiry  *expiry
+	clock   *serverClock
+	due     *dueTimes
+	metrics *topicMetrics
+	trouble *trouble
+	log     *slog.Logger
+
+	pressed bool // the last promotion found ready full. Only used by Run's goroutine
+	warned  bool // of scores in another unit. Only used by Run's goroutine
+
+	mu       sync.Mutex // guards what follows
+	lastScan time.Time
+}
+
+// Run scans until take is done.
+func (s *Scanner) Run(take context.Context) {
+	again := backoff{most: time.Second}
+	for take.Err() == nil {
+		p, err := s.scanOnce(take)
+		s.trouble.note(take, err)
+		if err != nil {
+			s.expiry.outage()
+			again.wait(take)
+			continue
+		}
+		again.reset()
+		answered := time.Now()
+		s.expiry.lookIfTime(take)
+		if p.Promoted < s.batch {
+			s.rest(take, p, answered)
+		}
+	}
+}
+
+// scanOnce promotes one batch.
+func (s *Scanner) scanOnce(ctx context.Context) (Promotion, error) {
+	p, err := s.store.Promote(ctx)
+	if err != nil {
+		return p, err
+	}
+	now := time.Now()
+	s.clock.set(p.Now, now)
+	s.due.add(p.Due)
+	if p.Promoted > 0 {
+		s.metrics.promoted.Add(float64(p.Promoted))
+		select {
+		case s.hint <- struct{}{}:
+		default:
+		}
+	}
+	s.notePressure(ctx, p.Backpressure)
+	s.noteUnit(ctx, p)
+	s.mu.Lock()
+	s.lastScan = now
+	s.mu.Unlock()
+	return p, nil
+}
+
+// rest waits until the next text is due, the pool changes, expired claims are to be looked for, or the poll.
+func (s *Scanner) rest(take context.Context, p Promotion, answered time.Time) {
+	until := answered.Add(min(s.untilDue(p), s.expiry.until(answered)))
+	wake := s.wake
+	if p.Backpressure {
+		wake = nil // whatever comes into the pool, it cannot move
+	}
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
+	select {
+	case <-take.Done():
+	case <-timer.C:
+	case <-wake:
+		if soon := answered.Add(wakeGap); soon.Before(until) {
+			until = soon
+		}
+		pause(take, time.Until(until))
+	}
+}
+
+// untilDue returns how long after p's reply the pool is to be looked at again. It reckons with Redis's
+// clock alone: the reply's next due time minus the reply's now.
+func (s *Scanner) untilDue(p Promotion) time.Duration {
+	if p.Backpressure {
+		return s.rhythm.scanInterval
+	}
+	wait := s.rhythm.poll()
+	if !p.Next.IsZero() {
+		wait = min(wait, max(p.Next.Sub(p.Now), dueGap))
+	}
+	return wait
+}
+
+// notePressure logs when backpressure begins and ends.
+func (s *Scanner) notePressure(ctx context.Context, pressed bool) {
+	if pressed {
+		s.metrics.pressed.Inc()
+	}
+	if pressed == s.pressed {
+		return
+	}
+	s.pressed = pressed
+	if pressed {
+		s.metrics.backpressure.Set(1)
+		s.log.WarnContext(ctx, "ready is full, nothing is promoted until jobs are consumed")
+		return
+	}
+	s.metrics.backpressure.Set(0)
+	s.log.InfoContext(ctx, "ready has room again")
+}
+
+// noteUnit warns, once, of a producer whose scores are no times in the topic's unit.
+func (s *Scanner) noteUnit(ctx context.Context, p Promotion) {
+	if s.warned {
+		return
+	}
+	if looks := SuspectUnit(p.OldestScore, s.unit, p.Now); looks != "" {
+		s.warned = true
+		s.log.WarnContext(ctx, "scores do not look like the topic's score_unit: jobs run too early or too late",
+			"score", p.OldestScore, "score_unit", string(s.unit), "looks_like", looks)
+	}
+}
+
+// last returns when the last promotion was answered.
+func (s *Scanner) last() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lastScan
+}

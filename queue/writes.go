@@ -1,0 +1,43 @@
+package queue
+
+import "context"
+
+// writes puts groups of settlements into the Store's words. All settlements of a call have one action.
+type writes struct {
+	store  *Store
+	keeper *Keeper
+}
+
+func (w writes) complete(ctx context.Context, batch []*settlement) ([]SettleResult, error) {
+	list := make([]Completion, len(batch))
+	for i, one := range batch {
+		lease, next := w.keeper.beginWrite(one.claim)
+		list[i] = Completion{Text: one.claim.text, Held: lease, Next: next, UUID: one.uuid}
+	}
+	return w.store.Complete(ctx, list)
+}
+
+func (w writes) requeue(ctx context.Context, batch []*settlement) ([]SettleResult, error) {
+	list := make([]Requeueing, len(batch))
+	for i, one := range batch {
+		lease, next := w.keeper.beginWrite(one.claim)
+		list[i] = Requeueing{
+			Text: one.claim.text, Held: lease, Next: next, UUID: one.uuid,
+			NewText: one.newText, Delay: one.delay, ToReady: one.action == GiveBack,
+			Expired: one.skipGone,
+		}
+	}
+	return w.store.Requeue(ctx, list)
+}
+
+func (w writes) bury(ctx context.Context, batch []*settlement) ([]SettleResult, error) {
+	list := make([]Burial, len(batch))
+	for i, one := range batch {
+		lease, next := w.keeper.beginWrite(one.claim)
+		list[i] = Burial{
+			Text: one.claim.text, Held: lease, Next: next, UUID: one.uuid,
+			Record: one.record, Expired: one.skipGone,
+		}
+	}
+	return w.store.Bury(ctx, list)
+}
