@@ -1,0 +1,201 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"sidecar/compat"
+)
+
+var (
+	// ErrNoScripting reports a server that runs no scripts. Nothing can be moved on it.
+	ErrNoScripting = errors.New("the server runs no Lua scripts (EVAL): the sidecar needs them")
+
+	// ErrTooOld reports a server before Redis 3.2, whose scripts may not read the clock and write.
+	ErrTooOld = errors.New("the server is too old: want Redis 3.2 or newer")
+)
+
+// CheckServer finds out whether Redis can do what the sidecar needs, before any job is claimed. Faults that only
+// an operator can mend are the error: no scripting, too old a version, commands or keys that an ACL user
+// may not use, all of them named. What is merely dangerous comes back as warnings. It changes
+// nothing. A server that cannot answer now (Network, Loading, …: see FaultOf) is an error, too; try again.
+func CheckServer(ctx context.Context, rdb redis.UniversalClient, prefix string, topics []string) (warnings []string, err error) {
+	scripting, err := canScript(ctx, rdb)
+	if err != nil {
+		return nil, hint(err)
+	}
+	info := serverInfo(ctx, rdb)
+	if err := checkVersion(info["redis_version"], scripting); err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, topic := range topics {
+		errs = append(errs, NewStore(rdb, prefix, Options{Topic: topic}).Check(ctx))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	warnings = append(warnings, roleWarnings(info)...)
+	warnings = append(warnings, evictionWarnings(ctx, rdb, info)...)
+	for _, topic := range topics {
+		warnings = append(warnings, prefixWarnings(ctx, rdb, prefix, topic)...)
+	}
+	return warnings, nil
+}
+
+// canScript runs a script that does nothing and reports whether scripts may write after they have read the clock.
+func canScript(ctx context.Context, rdb redis.UniversalClient) (replicates bool, err error) {
+	n, err := rdb.Eval(ctx, "return redis.replicate_commands and 1 or 0", nil).Int()
+	if err != nil && strings.Contains(strings.ToLower(err.Error()), "unknown command") {
+		return false, fmt.Errorf("%w: %w", ErrNoScripting, err)
+	}
+	return n == 1, err
+}
+
+// serverInfo reads INFO; it is empty when this user may not.
+func serverInfo(ctx context.Context, rdb redis.UniversalClient) map[string]string {
+	text := rdb.Info(ctx).Val()
+	info := make(map[string]string)
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			info[name] = value
+		}
+	}
+	return info
+}
+
+// checkVersion refuses servers before 3.2. A compatible server that does not say its version is judged by what its
+// scripts can do.
+func checkVersion(version string, replicates bool) error {
+	parts := strings.Split(version, ".")
+	if len(parts) < 2 {
+		if !replicates {
+			return ErrTooOld
+		}
+		return nil
+	}
+	major, _ := strconv.Atoi(parts[0])
+	minor, _ := strconv.Atoi(parts[1])
+	if major < 3 || major == 3 && minor < 2 {
+		return fmt.Errorf("%w, found %s", ErrTooOld, version)
+	}
+	return nil
+}
+
+// Check finds out whether Redis lets this user do all that the topic's scripts do, and names each command and
+// key that it refuses. It changes nothing.
+func (s *Store) Check(ctx context.Context) error {
+	keys := []string{s.keys.Pool, s.keys.Ready, s.keys.Running, s.keys.Dead}
+	if s.marks() {
+		keys = append(keys, s.keys.Idem("sidecar-check"))
+	}
+	refused, err := s.list(ctx, "check", 0, preflightScript, keys)
+	if err != nil {
+		if FaultOf(err) == NoPerm {
+			return fmt.Errorf("topic %s: this user may not run EVAL and EVALSHA on %s: %w", s.opts.Topic, strings.Join(keys, ", "), err)
+		}
+		return hint(err)
+	}
+	if len(refused) == 0 {
+		return nil
+	}
+	names := make([]string, len(refused))
+	for i := range refused {
+		names[i] = refused.text(i)
+	}
+	return fmt.Errorf("topic %s: this user may not run %s: grant the commands with ACL SETUSER", s.opts.Topic, strings.Join(names, ", "))
+}
+
+// hint adds to an error what usually mends it.
+func hint(err error) error {
+	switch FaultOf(err) { //nolint:exhaustive // the others speak for themselves
+	case NoAuth:
+		if strings.Contains(err.Error(), "wrong number of arguments") {
+			return fmt.Errorf("%w: a server before Redis 6 knows no users, leave username empty", err)
+		}
+		return fmt.Errorf("%w: see username and password_file", err)
+	case Network:
+		return fmt.Errorf("%w; behind a proxy try protocol = 2", err)
+	}
+	return err
+}
+
+// roleWarnings are about servers on which a job may be claimed twice, or not at all.
+func roleWarnings(info map[string]string) []string {
+	switch role := info["role"]; role {
+	case "", "master":
+		return nil
+	case "active-replica":
+		return []string{"redis is an active replica: with several servers that take writes one job may be claimed on each of them, single delivery cannot be promised"}
+	default:
+		return []string{"redis is a " + role + ": nothing can be moved until it is promoted"}
+	}
+}
+
+// evictionWarnings are about a server that throws keys away when its memory is full.
+func evictionWarnings(ctx context.Context, rdb redis.UniversalClient, info map[string]string) []string {
+	policy := info["maxmemory_policy"]
+	if policy == "" {
+		conf, err := rdb.ConfigGet(ctx, "maxmemory-policy").Result()
+		if policy = conf["maxmemory-policy"]; err != nil || policy == "" {
+			return []string{"cannot tell whether redis may evict the queues' keys: INFO and CONFIG are refused; want maxmemory-policy noeviction"}
+		}
+	}
+	switch {
+	case policy == "noeviction":
+		return nil
+	case strings.HasPrefix(policy, "volatile-"):
+		return []string{"maxmemory-policy is " + policy + ": when memory is full redis may evict idempotency marks, and any queue key that somebody gave a time to live; want noeviction"}
+	}
+	return []string{"maxmemory-policy is " + policy + ": when memory is full redis evicts whole queues, jobs and all; want noeviction"}
+}
+
+// Bounds of the search for prefixed keys: it is a hint, not a promise.
+const (
+	scanCount = 1000
+	scanCalls = 20
+)
+
+// prefixWarnings tells when none of a topic's keys exist but such with something in front do: mostly a framework's
+// key prefix, and consumers without it sit idle for ever.
+func prefixWarnings(ctx context.Context, rdb redis.UniversalClient, prefix, topic string) []string {
+	keys := compat.NewDelayKeys(prefix, topic)
+	own := []string{keys.Pool, keys.Ready, keys.Running, keys.Dead}
+	if n, err := rdb.Exists(ctx, own...).Result(); err != nil || n > 0 {
+		return nil // they are there, or this user may not look
+	}
+	var found []string
+	plain := compat.NewDelayKeys("", topic)
+	for cursor, calls := uint64(0), 0; calls < scanCalls; calls++ {
+		page, next, err := rdb.Scan(ctx, cursor, "*delay:*:"+globEscape(topic), scanCount).Result()
+		if err != nil {
+			return nil
+		}
+		for _, key := range page {
+			for _, role := range []string{plain.Pool, plain.Ready, plain.Running, plain.Dead} {
+				if other, ok := strings.CutSuffix(key, role); ok && other != prefix {
+					found = append(found, key)
+				}
+			}
+		}
+		if cursor = next; cursor == 0 {
+			break
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	slices.Sort(found)
+	return []string{fmt.Sprintf("topic %s has no keys, but there are %s: set key_prefix", topic, strings.Join(slices.Compact(found), ", "))}
+}
+
+// globEscape makes a pattern that matches text only.
+func globEscape(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(text)
+}

@@ -1,0 +1,155 @@
+package queue
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+const (
+	dialTimeout = 3 * time.Second
+
+	// helloTimeout is how long HELLO may go unanswered until the server is taken for one that does not know it.
+	helloTimeout = 2 * time.Second
+)
+
+// notKnown is what a server older than Redis 6 answers to HELLO. The client library then goes on with AUTH and SELECT.
+var notKnown = []byte("-ERR unknown command 'HELLO'\r\n")
+
+// handshake opens connections for the client library, which begins each with HELLO and gives up when the reply is
+// not one that it expects. Proxies close the connection on it, hang, or answer anything. So
+// whatever is not a proper reply is taken for "unknown", on a new connection, and from then on HELLO is not
+// sent at all; nor is it with protocol = 2. RESP2 does all that the sidecar needs.
+type handshake struct {
+	tls   *tls.Config // nil: none
+	plain atomic.Bool // HELLO is not sent
+}
+
+func newHandshake(protocol int, conf *tls.Config) *handshake {
+	h := &handshake{tls: conf}
+	h.plain.Store(protocol == 2)
+	return h
+}
+
+// dial opens a connection to addr.
+func (h *handshake) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := h.open(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	c := &helloConn{Conn: conn, handshake: h, network: network, addr: addr}
+	if _, ok := conn.(syscall.Conn); ok {
+		return checkedConn{c}, nil
+	}
+	return c, nil
+}
+
+func (h *handshake) open(ctx context.Context, network, addr string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	dialer := &net.Dialer{KeepAlive: 15 * time.Second}
+	conn, err := dialer.DialContext(ctx, network, addr)
+	if err != nil || h.tls == nil {
+		return conn, err
+	}
+	conf := h.tls.Clone()
+	if host, _, err := net.SplitHostPort(addr); err == nil && conf.ServerName == "" {
+		conf.ServerName = host
+	}
+	encrypted := tls.Client(conn, conf)
+	if err := encrypted.HandshakeContext(ctx); err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("tls with %s: %w", addr, err)
+	}
+	return encrypted, nil
+}
+
+// helloConn is a connection that watches its first exchange. Only its user's goroutine touches it until then.
+type helloConn struct {
+	net.Conn
+	handshake     *handshake
+	network, addr string
+
+	begun  bool   // something has been written
+	asked  bool   // HELLO is sent and not answered yet
+	answer []byte // what Read gives out before it reads
+}
+
+// Write sends p. A HELLO that shall not be sent is answered here.
+func (c *helloConn) Write(p []byte) (int, error) {
+	first := !c.begun
+	c.begun = true
+	if !first || !isHello(p) {
+		return c.Conn.Write(p)
+	}
+	if c.handshake.plain.Load() {
+		c.answer = notKnown
+		return len(p), nil
+	}
+	c.asked = true
+	return c.Conn.Write(p)
+}
+
+// Read reads into p. What a server makes of a HELLO that it does not know is replaced by a plain "unknown".
+func (c *helloConn) Read(p []byte) (int, error) {
+	if len(c.answer) > 0 {
+		n := copy(p, c.answer)
+		c.answer = c.answer[n:]
+		return n, nil
+	}
+	if !c.asked {
+		return c.Conn.Read(p)
+	}
+	c.asked = false
+	_ = c.SetReadDeadline(time.Now().Add(helloTimeout))
+	n, err := c.Conn.Read(p)
+	if err == nil && n > 0 && (p[0] == '%' || p[0] == '*') { // a map, or a list in RESP2
+		return n, nil
+	}
+	if err == nil {
+		err = errors.New("an answer that is none")
+	}
+	return c.withoutHello(p, err)
+}
+
+// withoutHello starts again on a new connection, without HELLO from now on.
+func (c *helloConn) withoutHello(p []byte, why error) (int, error) {
+	_ = c.Close()
+	c.handshake.plain.Store(true)
+	conn, err := c.handshake.open(context.Background(), c.network, c.addr)
+	if err != nil {
+		return 0, fmt.Errorf("redis at %s does not know HELLO (%w), and no second connection: %w; set protocol = 2", c.addr, why, err)
+	}
+	c.Conn = conn
+	c.answer = notKnown
+	return c.Read(p)
+}
+
+// isHello reports whether p is the command HELLO in RESP.
+func isHello(p []byte) bool {
+	if len(p) == 0 || p[0] != '*' {
+		return false
+	}
+	_, command, _ := bytes.Cut(p, []byte("\r\n"))
+	return len(command) >= 9 && bytes.EqualFold(command[:9], []byte("$5\r\nhello"))
+}
+
+// checkedConn lets the client library see whether an idle connection still stands, before it is used for a
+// command: without, the first one after an idle time would meet what the server closed meanwhile.
+// Over TLS there is no looking into the socket.
+type checkedConn struct{ *helloConn }
+
+// SyscallConn returns the socket.
+func (c checkedConn) SyscallConn() (syscall.RawConn, error) {
+	conn, ok := c.Conn.(syscall.Conn)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	return conn.SyscallConn()
+}

@@ -1,0 +1,145 @@
+package queue
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"sidecar/compat"
+)
+
+// How long a command may take on the wire. A reply that comes later than that is lost, and with it what a claim took
+// (until its lease ends), so this is long against any pause of Redis that is still healthy.
+const (
+	readTimeout  = 5 * time.Second
+	writeTimeout = 5 * time.Second
+
+	// idleTimeout is below what servers and firewalls usually allow an idle connection.
+	idleTimeout = time.Minute
+)
+
+// Open returns a client for the Redis that opts describe; topics are those it will be used for. It connects
+// to nothing yet. The client repeats no command by itself (DESIGN 8).
+//
+// In a Cluster all keys of a topic must be in one slot: a hash tag in the topic ({mail}) or in the prefix
+// sees to it, and without one Open refuses. Sentinels are asked without a password.
+func Open(opts RedisOptions, topics []string) (redis.UniversalClient, error) {
+	opts = opts.Resolved()
+	conf, err := tlsConfig(opts.TLS)
+	if err != nil {
+		return nil, err
+	}
+	shake := newHandshake(opts.Protocol, conf)
+	switch {
+	case opts.Cluster:
+		if err := checkSlots(opts.KeyPrefix, topics); err != nil {
+			return nil, err
+		}
+		return redis.NewClusterClient(opts.universal(shake).Cluster()), nil
+	case opts.Sentinel != "":
+		failover := opts.universal(shake).Failover()
+		failover.MasterName = opts.Sentinel
+		return redis.NewFailoverClient(failover), nil
+	}
+	single := opts.universal(shake).Simple()
+	if len(opts.Addrs) == 0 {
+		if single.Network, single.Addr, err = address(opts.URL); err != nil {
+			return nil, err
+		}
+	}
+	return redis.NewClient(single), nil
+}
+
+// universal returns what is the same for a single server, Sentinels and a Cluster.
+func (o RedisOptions) universal(shake *handshake) *redis.UniversalOptions {
+	return &redis.UniversalOptions{
+		Addrs:           o.Addrs,
+		DB:              o.DB,
+		Username:        o.Username,
+		Password:        string(o.Password),
+		Protocol:        o.Protocol,
+		Dialer:          shake.dial,
+		MaxRetries:      -1, // a command whose reply was lost may have run
+		DialTimeout:     dialTimeout,
+		DialerRetries:   1, // whoever needs the connection waits, with a backoff of its own
+		ReadTimeout:     readTimeout,
+		WriteTimeout:    writeTimeout,
+		ConnMaxIdleTime: idleTimeout,
+		DisableIdentity: true, // CLIENT SETINFO is an error before Redis 7.2
+		MaintNotificationsConfig: &maintnotifications.Config{
+			Mode: maintnotifications.ModeDisabled,
+		},
+	}
+}
+
+// address returns the network and the address that a URL names.
+func address(raw string) (network, addr string, err error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "", "", fmt.Errorf("url = %q: want a URL that can be read", RedactURL(raw))
+	}
+	if u.Scheme == "unix" {
+		return "unix", u.Path, nil
+	}
+	port := u.Port()
+	if port == "" {
+		port = "6379"
+	}
+	return "tcp", net.JoinHostPort(u.Hostname(), port), nil
+}
+
+// tlsConfig reads the files named by opts; nil when TLS is off. ServerName is left to the dialer where it
+// is not given: a Cluster has many hosts.
+func tlsConfig(opts TLSOptions) (*tls.Config, error) {
+	if !opts.Enabled {
+		return nil, nil
+	}
+	conf := &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		ServerName:         opts.ServerName,
+		InsecureSkipVerify: opts.Insecure, //nolint:gosec // skip_verify is the operator's word
+	}
+	var errs []error
+	if opts.CAFile != "" {
+		pem, err := os.ReadFile(opts.CAFile)
+		conf.RootCAs = x509.NewCertPool()
+		if err != nil {
+			errs = append(errs, fmt.Errorf("tls: ca_file: %w", err))
+		} else if !conf.RootCAs.AppendCertsFromPEM(pem) {
+			errs = append(errs, fmt.Errorf("tls: ca_file = %q: want at least one certificate in PEM", opts.CAFile))
+		}
+	}
+	if opts.CertFile != "" {
+		pair, err := tls.LoadX509KeyPair(opts.CertFile, opts.KeyFile)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("tls: cert_file, key_file: %w", err))
+		}
+		conf.Certificates = []tls.Certificate{pair}
+	}
+	return conf, errors.Join(errs...)
+}
+
+// checkSlots refuses topics whose keys are not in one slot of a Cluster: no script could touch them all.
+func checkSlots(prefix string, topics []string) error {
+	var errs []error
+	for _, topic := range topics {
+		keys := compat.NewDelayKeys(prefix, topic)
+		slot := compat.HashSlot(keys.Pool)
+		for _, key := range []string{keys.Ready, keys.Running, keys.Dead, keys.Idem("uuid")} {
+			if compat.HashSlot(key) != slot {
+				errs = append(errs, fmt.Errorf("topic %q: %s and %s are in different slots of the cluster, no script can move a job between them: "+
+					"give the topic a hash tag, as in {%s}, or the prefix", topic, keys.Pool, key, topic))
+				break
+			}
+		}
+	}
+	return errors.Join(errs...)
+}

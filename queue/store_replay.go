@@ -1,0 +1,111 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sidecar/compat"
+)
+
+// replayTries bounds how often a head of dead is read again because somebody else took it meanwhile.
+const replayTries = 10
+
+// Replay takes up to limit records from the head of dead and puts their jobs into the pool, due now, with retry 0
+// and replayed_at in loc (CONTRACT 1.5): each is edited here and swapped in one step. A record
+// that holds no job goes to the tail and counts too, so that one call ends. With dry it only reads.
+func (s *Store) Replay(ctx context.Context, limit int, dry bool, loc *time.Location) (Replays, error) {
+	if dry {
+		return s.replayDry(ctx, limit, loc)
+	}
+	length, err := s.rdb.LLen(ctx, s.keys.Dead).Result()
+	if err != nil {
+		return Replays{}, fmt.Errorf("replay %s: %w", s.opts.Topic, s.explain(ctx, err))
+	}
+	var done Replays
+	for range min(int64(limit), length) {
+		more, err := s.replayHead(ctx, loc, &done)
+		if err != nil || !more {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+// replayHead moves the record at the head of dead and notes it in done. more is false when dead is empty.
+func (s *Store) replayHead(ctx context.Context, loc *time.Location, done *Replays) (more bool, err error) {
+	for range replayTries {
+		head, err := s.rdb.LRange(ctx, s.keys.Dead, 0, 0).Result()
+		if err != nil {
+			return false, fmt.Errorf("replay %s: %w", s.opts.Topic, s.explain(ctx, err))
+		}
+		if len(head) == 0 {
+			return false, nil
+		}
+		moved, err := s.replayRecord(ctx, head[0], loc, done)
+		if err != nil || moved {
+			return moved, err
+		}
+	}
+	return false, fmt.Errorf("replay %s: the head of dead changes all the time, somebody else replays it", s.opts.Topic)
+}
+
+// replayRecord moves the record, if it is still the head of dead: to the pool, or to the tail when it holds no job.
+func (s *Store) replayRecord(ctx context.Context, record string, loc *time.Location, done *Replays) (moved bool, err error) {
+	now, err := s.rdb.Time(ctx).Result()
+	if err != nil {
+		return false, fmt.Errorf("replay %s: %w", s.opts.Topic, err)
+	}
+	text, uuid, err := replayText(record, compat.FormatAt(now, loc))
+	if err != nil {
+		reply, err := s.call(ctx, "replay", setAsideScript, []string{s.keys.Dead}, record)
+		if moved = reply == int64(1); moved {
+			done.Unreadable = append(done.Unreadable, record)
+		}
+		return moved, err
+	}
+	keys, _ := s.withMark([]string{s.keys.Dead, s.keys.Pool}, uuid)
+	reply, err := s.call(ctx, "replay", replayScript, keys, record, text, s.unit, markDone)
+	if moved = reply == int64(1); moved {
+		done.Replayed = append(done.Replayed, text)
+	}
+	return moved, err
+}
+
+// replayDry tells what Replay would do now.
+func (s *Store) replayDry(ctx context.Context, limit int, loc *time.Location) (Replays, error) {
+	if limit < 1 {
+		return Replays{}, nil
+	}
+	records, err := s.rdb.LRange(ctx, s.keys.Dead, 0, int64(limit)-1).Result()
+	if err != nil {
+		return Replays{}, fmt.Errorf("replay %s: %w", s.opts.Topic, s.explain(ctx, err))
+	}
+	now, err := s.rdb.Time(ctx).Result()
+	if err != nil {
+		return Replays{}, fmt.Errorf("replay %s: %w", s.opts.Topic, err)
+	}
+	var would Replays
+	for _, record := range records {
+		text, _, err := replayText(record, compat.FormatAt(now, loc))
+		if err != nil {
+			would.Unreadable = append(would.Unreadable, record)
+			continue
+		}
+		would.Replayed = append(would.Replayed, text)
+	}
+	return would, nil
+}
+
+// replayText returns the text a dead record is replayed as, and its uuid.
+func replayText(record, at string) (text, uuid string, err error) {
+	r, err := compat.ParseDeadRecord(record)
+	if err != nil {
+		return "", "", err
+	}
+	text = r.ReplayText(at)
+	if job, err := compat.ParseJob(text); err == nil {
+		uuid = job.UUID()
+	}
+	return text, uuid, nil
+}
