@@ -49,7 +49,7 @@ race: ## All Go tests with the race detector, in random order
 .PHONY: php
 php: ## phpunit on the PHP client
 	@$(DEPS) test
-	cd php-client && phpunit
+	cd php-client && phpunit --fail-on-skipped
 
 .PHONY: lint
 lint: lint-go lint-lua lint-sh lint-php ## All linters: Go, Lua, shell, PHP
@@ -74,7 +74,8 @@ lint-sh:
 lint-php:
 	@$(DEPS) test lint
 	deploy/scripts/lint-php.sh
-	phpcs -q
+	phpcs -q -n
+	cd php-client && phpcs -q -n
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target in turn, FUZZTIME=10s each
@@ -83,7 +84,7 @@ fuzz: ## Run every fuzz target in turn, FUZZTIME=10s each
 .PHONY: vectors
 vectors: ## Write testdata/wire anew with this machine's PHP
 	@$(DEPS) test
-	php testdata/wire/generate.php
+	php testdata/wire/make_vectors.php
 
 .PHONY: verify
 verify: vectors ## Generated files, go.mod and formatting are as committed

@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Demo;
 
 /**
- * Where every job went, by three witnesses: the producer's ledger, the marks that the business code left, and what is in
- * Redis. The sidecar itself is not asked.
+ * Where every job went, by three witnesses: the producer's ledger, the marks that the business code left, and what is
+ * in Redis. The sidecar itself is not asked.
  */
 final class Account
 {
