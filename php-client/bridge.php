@@ -244,6 +244,9 @@ namespace Sidecar\Bridge {
         public static function quietly(callable $act)
         {
             self::$warning = '';
+            if (!self::has('set_error_handler') || !self::has('restore_error_handler')) {
+                return $act();
+            }
             \set_error_handler(static function (int $level, string $text): bool {
                 Php::$warning = $text;
                 return true;
@@ -267,6 +270,26 @@ namespace Sidecar\Bridge {
         public static function ini(string $setting): string
         {
             return self::has('ini_get') ? (string) \ini_get($setting) : '';
+        }
+
+        /** A FastCGI parameter; $_SERVER has none where variables_order lacks its S. */
+        public static function param(string $name): ?string
+        {
+            $value = $_SERVER[$name] ?? (self::has('getenv') ? \getenv($name) : null);
+            return \is_string($value) ? $value : null;
+        }
+
+        /** A whole file or stream, or null. */
+        public static function read(string $path): ?string
+        {
+            $content = self::quietly(static function () use ($path) {
+                if (Php::has('file_get_contents')) {
+                    return \file_get_contents($path);
+                }
+                $stream = Php::has('fopen') ? \fopen($path, 'rb') : false;
+                return \is_resource($stream) ? \stream_get_contents($stream) : null;
+            });
+            return \is_string($content) ? $content : null;
         }
 
         public static function unlimitedTime(): void
@@ -349,12 +372,15 @@ namespace Sidecar\Bridge {
         public function hello(): bool
         {
             $words = $this->id() . ' pid=' . Php::pid() . ' php=' . \PHP_VERSION;
-            if (Php::ini('fastcgi.logging') !== '1' || !Php::has('error_log') || !Php::has('flush')) {
+            if (!$this->reachesClient()) {
                 return $this->ask('HELLO ' . $this->id() . ' ' . Php::pid() . ' ' . \PHP_VERSION);
             }
             Php::ignoreCutOff(false);
-            \error_log('sidecar-hello ' . $words, 4);
-            \flush();
+            // Twice: the first write to a TCP connection whose other end is closed succeeds and only brings the reset.
+            foreach (['', 'sidecar-hello ' . $words] as $line) {
+                \error_log($line, 4);
+                \flush();
+            }
             if (Php::isCutOff()) {
                 return false;
             }
@@ -362,40 +388,58 @@ namespace Sidecar\Bridge {
             return true;
         }
 
-        /** Prints the sign. If nothing printed reaches the sidecar any more it goes over the socket instead. */
+        /** Whether error_log(..., 4) gets to the sidecar; where PHP does not tell, the socket is the safe way. */
+        private function reachesClient(): bool
+        {
+            if (!Php::has('error_log') || !Php::has('flush')) {
+                return false;
+            }
+            return Php::has('ini_get')
+                ? !\in_array(Php::ini('fastcgi.logging'), ['', '0'], true)
+                : $this->socket === '';
+        }
+
+        /** Prints the sign. If what is printed does not reach the sidecar any more, it goes over the socket. */
         public function sign(array $content): void
         {
             $words = $this->words($content);
-            echo "\nsidecar-verdict ", $words, "\n";
+            echo self::line($words);
             Php::flush();
-            if ($this->isSwallowed()) {
-                $this->report($words);
+            if (self::isSwallowed()) {
+                $this->ask('REPORT ' . $this->id() . ' ' . $words);
             }
         }
 
         /** The sign as text, for an output callback to append. */
         public function signature(array $content): string
         {
-            return "\nsidecar-verdict " . $this->words($content) . "\n";
+            return self::line($this->words($content));
         }
 
-        public function report(string $words): void
+        private static function line(string $words): string
         {
-            $this->ask('REPORT ' . $this->id() . ' ' . $words);
+            return "\nsidecar-verdict " . $words . "\n";
         }
 
-        public function words(array $content): string
+        /** The payload and its hash, which only the holder of the nonce can make. */
+        private function words(array $content): string
         {
             $payload = \base64_encode(\json_encode($content, \JSON_INVALID_UTF8_SUBSTITUTE | \JSON_UNESCAPED_SLASHES));
             return \hash('sha256', $this->nonce . ':' . $payload) . ' ' . $payload;
         }
 
-        private function isSwallowed(): bool
+        /**
+         * Whether the sign went nowhere: the client has gone, the team's code has finished the request, or an output
+         * buffer that cannot be removed holds it. On a kept connection, which the sidecar uses, what is printed after
+         * fastcgi_finish_request() still arrives; on others flush() finds out. Finishing the request ourselves would
+         * tell as well, but END would come too early then.
+         */
+        private static function isSwallowed(): bool
         {
-            if (Php::isCutOff()) {
+            if (Php::isCutOff() || (Php::has('ob_get_level') && \ob_get_level() > 0)) {
                 return true;
             }
-            return Php::has('fastcgi_finish_request') && !\fastcgi_finish_request();
+            return !Php::has('flush') && Php::has('fastcgi_finish_request') && !\fastcgi_finish_request();
         }
 
         private function id(): string
@@ -549,7 +593,7 @@ namespace Sidecar\Bridge {
             $name = $parameter->getName();
             $wish = self::wish($parameter);
             if ($wish === self::SERVICE) {
-                throw new Missing('parameter $' . $name . ' of ' . $this->name . ' asks for an object that no job holds');
+                throw new Missing('no job holds what parameter $' . $name . ' of ' . $this->name . ' asks for');
             }
             if (!\array_key_exists($name, $fields)) {
                 throw new Unfit('the job has no field "' . $name . '", which ' . $this->name . ' asks for');
@@ -611,6 +655,9 @@ namespace Sidecar\Bridge {
         /** How often we go behind shutdown functions that were registered by shutdown functions. */
         private const ROUNDS = 4;
 
+        /** Bytes set aside for the verdict of a handler that used up its memory. */
+        private const RESERVE = 65536;
+
         private const SUPERGLOBALS = [
             'GLOBALS', '_GET', '_POST', '_COOKIE', '_FILES', '_ENV', '_REQUEST', '_SERVER', '_SESSION',
         ];
@@ -621,8 +668,11 @@ namespace Sidecar\Bridge {
         /** @var int The process that signs: a child forked by the handler has no say. */
         private $pid;
 
-        /** @var string|null Memory for us when the handler has used up all. */
+        /** @var string|null */
         private $reserve;
+
+        /** @var bool Whether the list of shutdown functions is open to us. */
+        private $listed;
 
         /** @var bool */
         private $signed = false;
@@ -630,48 +680,68 @@ namespace Sidecar\Bridge {
         public function __construct()
         {
             $this->pid = Php::pid();
-            $this->reserve = \str_repeat("\0", 65536);
-            if (Php::has('register_shutdown_function')) {
-                \register_shutdown_function([$this, 'shutDown']);
-            }
+            $this->reserve = \str_repeat("\0", self::RESERVE);
+            $this->listed = $this->list();
         }
 
         /**
          * The shutdown function. It stands first in the list, so that it sees the fatal error before anybody clears
-         * it, and puts itself last again.
+         * it, and then goes behind the others.
          */
         public function shutDown(): void
         {
-            $this->reserve = null;
-            if ($this->signed || $this->pid !== Php::pid()) {
+            if ($this->isOver()) {
                 return;
             }
+            $this->reserve = null;
             Php::unlimitedTime();
             Run::noticeEnd();
-            if (++$this->round <= self::ROUNDS) {
-                \register_shutdown_function([$this, 'shutDown']);
+            if (++$this->round <= self::ROUNDS && $this->list()) {
                 return;
             }
             $this->finish();
         }
 
         /**
-         * Last resort. A shutdown function or a destructor that exits or throws takes away our turn in the list;
-         * destructors still run, unless a fatal error came before.
+         * Last resort: an exit or an uncaught exception in a shutdown function or destructor has cost us our turn in
+         * the list. Destructors still run then; after other fatal errors they do not, and the missing sign says it.
          */
         public function __destruct()
         {
-            if ($this->signed || $this->pid !== Php::pid()) {
+            if ($this->isOver()) {
                 return;
             }
             Run::noticeEnd();
-            Run::spoil('a shutdown function or destructor called exit or threw');
+            if ($this->listed) {
+                Run::exitedLate();
+            }
             $this->finish();
+        }
+
+        /** The output callback behind the sign: PHP calls it when even static objects are destructed. */
+        public function lastWord(string $output, int $phase): string
+        {
+            $isLast = ($phase & \PHP_OUTPUT_HANDLER_FINAL) !== 0;
+            return $isLast && Run::isSpoiledByNow() ? $output . Run::signature() : $output;
+        }
+
+        private function list(): bool
+        {
+            if (!Php::has('register_shutdown_function')) {
+                return false;
+            }
+            \register_shutdown_function([$this, 'shutDown']);
+            return true;
+        }
+
+        private function isOver(): bool
+        {
+            return $this->signed || $this->pid !== Php::pid();
         }
 
         private function finish(): void
         {
-            self::attempt('a destructor', [$this, 'dropGlobals']);
+            $this->dropGlobals();
             self::attempt('a destructor', static function (): void {
                 if (Php::has('gc_collect_cycles')) {
                     \gc_collect_cycles();
@@ -682,9 +752,15 @@ namespace Sidecar\Bridge {
                     \session_write_close();
                 }
             });
-            self::attempt('an output buffer', [$this, 'endBuffers']);
+            self::attempt('an output buffer', static function (): void {
+                self::endBuffers();
+            });
             $this->signed = true;
             Run::sign();
+            // Only now is a buffer of ours in nobody's way. It lets everything through at once.
+            if (Run::isDone() && Php::has('ob_get_level') && \ob_get_level() === 0 && Php::has('ob_start')) {
+                \ob_start([$this, 'lastWord'], 1);
+            }
         }
 
         private static function attempt(string $what, callable $act): void
@@ -696,8 +772,8 @@ namespace Sidecar\Bridge {
             }
         }
 
-        /** Objects first and last ones first, as PHP itself does; what holds no object stays for destructors to read. */
-        public function dropGlobals(): void
+        /** Objects first and the youngest first, as PHP does; what holds no object stays for destructors to read. */
+        private function dropGlobals(): void
         {
             foreach (['is_object', 'is_array'] as $isKind) {
                 foreach (\array_reverse(\array_keys($GLOBALS)) as $name) {
@@ -710,8 +786,11 @@ namespace Sidecar\Bridge {
             }
         }
 
-        public function endBuffers(): void
+        private static function endBuffers(): void
         {
+            if (!Php::has('ob_get_level') || !Php::has('ob_get_status') || !Php::has('ob_end_flush')) {
+                return;
+            }
             while (\ob_get_level() > 0 && (\ob_get_status()['flags'] & \PHP_OUTPUT_HANDLER_REMOVABLE) !== 0) {
                 \ob_end_flush();
             }
@@ -724,6 +803,9 @@ namespace Sidecar\Bridge {
      */
     final class Run
     {
+        private const SIGKILL = 9;
+        private const ESRCH = 3;
+
         /** @var array|null */
         private static $order;
 
@@ -759,7 +841,6 @@ namespace Sidecar\Bridge {
                 echo "This file is run by the sidecar.\n";
                 return false;
             }
-            self::$startedAt = self::now();
             self::$wire = new Wire(self::$order['nonce'], self::$order['socket']);
             if (self::$order['mode'] === 'kill') {
                 self::$verdict = self::kill((int) self::$order['pid']);
@@ -822,8 +903,7 @@ namespace Sidecar\Bridge {
             $fatal = Php::fatalError();
             if ($fatal !== null) {
                 self::makeRoom($fatal['message']);
-                $what = \explode("\nStack trace:", $fatal['message'])[0];
-                self::spoil($what . ' in ' . $fatal['file'] . ':' . $fatal['line']);
+                self::spoil(self::describeFatal($fatal));
             }
             self::$verdict = self::$verdict ?? self::exited();
         }
@@ -836,27 +916,64 @@ namespace Sidecar\Bridge {
             }
         }
 
+        /** The list of shutdown functions came to an early end. */
+        public static function exitedLate(): void
+        {
+            if (!self::$order['exit_ok']) {
+                self::spoil('a shutdown function or destructor called exit');
+            }
+        }
+
         public static function sign(): void
         {
             $status = Php::has('http_response_code') ? (int) \http_response_code() : 0;
             if ($status >= 400) {
                 self::spoil('the handler set HTTP status ' . $status);
             }
-            self::$wire->sign(self::$verdict->toArray() + [
-                'boot_ms' => \max(0.0, \round(self::$bootedAt - self::$startedAt, 3)),
-                'ms' => \round(self::now() - \max(self::$bootedAt, self::$startedAt), 3),
+            self::$wire->sign(self::content());
+        }
+
+        /** After the sign: what ended in a fatal error since is no success any more. */
+        public static function isSpoiledByNow(): bool
+        {
+            if (!self::$verdict->isDone()) {
+                return false;
+            }
+            self::noticeEnd();
+            return !self::$verdict->isDone();
+        }
+
+        public static function isDone(): bool
+        {
+            return self::$verdict !== null && self::$verdict->isDone();
+        }
+
+        public static function signature(): string
+        {
+            return self::$wire->signature(self::content());
+        }
+
+        private static function content(): array
+        {
+            $started = self::$startedAt > 0.0;
+            $booted = self::$bootedAt > 0.0;
+            return self::$verdict->toArray() + [
+                'boot_ms' => $booted ? \round(self::$bootedAt - self::$startedAt, 3) : 0.0,
+                'ms' => $started ? \round(self::now() - ($booted ? self::$bootedAt : self::$startedAt), 3) : 0.0,
                 'mem' => Php::has('memory_get_peak_usage') ? \memory_get_peak_usage(true) : 0,
                 'pid' => Php::pid(),
-            ]);
+            ];
         }
 
         /** Reads the order and removes it from where the team's code could read the nonce. */
         private static function takeOrder(): ?array
         {
-            $order = $_SERVER['SIDECAR_BRIDGE'] ?? \getenv('SIDECAR_BRIDGE');
+            $order = \json_decode((string) Php::param('SIDECAR_BRIDGE'), true);
             unset($_SERVER['SIDECAR_BRIDGE'], $_ENV['SIDECAR_BRIDGE']);
-            $order = \is_string($order) ? \json_decode($order, true) : null;
-            return !\is_array($order) || !\is_string($order['nonce'] ?? null) || $order['nonce'] === '' ? null : $order + [
+            if (!\is_array($order) || !\is_string($order['nonce'] ?? null) || $order['nonce'] === '') {
+                return null;
+            }
+            return $order + [
                 'mode' => 'check', 'call' => '', 'script' => '', 'bootstrap' => '', 'exit_ok' => false,
                 'fail_on_false' => false, 'memory_limit' => '', 'socket' => '', 'pid' => 0,
             ];
@@ -901,6 +1018,7 @@ namespace Sidecar\Bridge {
             }
             self::undoFpm();
             self::describe();
+            self::$startedAt = self::now();
             return self::readText();
         }
 
@@ -909,7 +1027,7 @@ namespace Sidecar\Bridge {
         {
             Php::unlimitedTime();
             Php::set('html_errors', '0');
-            if (Php::ini('zlib.output_compression') !== '') {
+            if (!\in_array(Php::ini('zlib.output_compression'), ['', '0'], true)) {
                 Php::set('zlib.output_compression', '0');
             }
             if (self::$order['memory_limit'] !== '') {
@@ -920,7 +1038,7 @@ namespace Sidecar\Bridge {
         /** $_SERVER and the working directory as if FPM had run the script itself. */
         private static function describe(): void
         {
-            $timeout = (int) ($_SERVER['SIDECAR_TIMEOUT_MS'] ?? 0);
+            $timeout = (int) Php::param('SIDECAR_TIMEOUT_MS');
             $_SERVER['SIDECAR_DEADLINE_MS'] = (string) ((int) (\microtime(true) * 1000) + $timeout);
             $script = self::$order['script'];
             if ($script !== '') {
@@ -937,9 +1055,9 @@ namespace Sidecar\Bridge {
 
         private static function readText(): bool
         {
-            self::$text = (string) \file_get_contents('php://input');
-            $announced = (int) ($_SERVER['CONTENT_LENGTH'] ?? 0);
-            if (\strlen(self::$text) === $announced) {
+            self::$text = (string) Php::read('php://input');
+            $announced = Php::param('CONTENT_LENGTH');
+            if ($announced === null || \strlen(self::$text) === (int) $announced) {
                 return true;
             }
             self::$verdict = Verdict::failed(
@@ -955,7 +1073,8 @@ namespace Sidecar\Bridge {
                 return Verdict::unavailable($thrown->getMessage());
             }
             if ($thrown instanceof Unfit) {
-                return $thrown->forEver ? Verdict::rejected($thrown->getMessage()) : Verdict::failed($thrown->getMessage());
+                $why = $thrown->getMessage();
+                return $thrown->forEver ? Verdict::rejected($why) : Verdict::failed($why);
             }
             if (!self::$booted) {
                 return Verdict::failedAt('the bootstrap threw: ', $thrown);
@@ -973,6 +1092,9 @@ namespace Sidecar\Bridge {
         /** The team's own exception handler has its say, whatever it does: the verdict stands already. */
         private static function tellTeam(\Throwable $thrown): void
         {
+            if (!Php::has('set_exception_handler') || !Php::has('restore_exception_handler')) {
+                return;
+            }
             $handler = \set_exception_handler(null);
             \restore_exception_handler();
             if ($handler === null) {
@@ -1001,6 +1123,14 @@ namespace Sidecar\Bridge {
             return self::$order['exit_ok'] ? Verdict::done() : Verdict::failed('the handler called exit');
         }
 
+        /** Text and place, once; the stack trace in it shows arguments. */
+        private static function describeFatal(array $fatal): string
+        {
+            $text = \explode("\nStack trace:", $fatal['message'])[0];
+            $place = ' in ' . $fatal['file'] . ':' . $fatal['line'];
+            return \substr($text, -\strlen($place)) === $place ? $text : $text . $place;
+        }
+
         /** After memory_limit was hit there is none left to write the verdict with. */
         private static function makeRoom(string $message): void
         {
@@ -1015,31 +1145,30 @@ namespace Sidecar\Bridge {
             if ($pid <= 1 || $pid === Php::pid()) {
                 return Verdict::failed('pid ' . $pid . ' is not to be killed');
             }
-            $mine = self::parent('self');
-            $theirs = self::parent((string) $pid);
-            if ($mine !== null && $theirs === null) {
-                return Verdict::done('pid ' . $pid . ' is gone');
-            }
-            if ($mine !== $theirs) {
-                return Verdict::failed('pid ' . $pid . ' is no child of this FPM');
-            }
             if (!Php::has('posix_kill')) {
                 return Verdict::failed('posix_kill is not available');
             }
-            if (!\posix_kill($pid, 9)) {
-                return Verdict::failed('pid ' . $pid . ': ' . \posix_strerror(\posix_get_last_error()));
+            $mine = self::parent('self');
+            $theirs = self::parent((string) $pid);
+            if ($mine !== null && $theirs !== null && $mine !== $theirs) {
+                return Verdict::failed('pid ' . $pid . ' is no child of this FPM');
             }
-            return Verdict::done();
+            // What /proc does not show although it shows us is gone, or another user's: then only signal 0 is sent.
+            if (\posix_kill($pid, $mine !== null && $theirs === null ? 0 : self::SIGKILL)) {
+                return $mine === $theirs ? Verdict::done() : Verdict::failed('pid ' . $pid . ' cannot be checked');
+            }
+            $code = Php::has('posix_get_last_error') ? \posix_get_last_error() : 0;
+            return $code === self::ESRCH
+                ? Verdict::done('pid ' . $pid . ' is gone')
+                : Verdict::failed('pid ' . $pid . ' cannot be killed: error ' . $code);
         }
 
         /** The parent of a process, or null where /proc does not tell. */
         private static function parent(string $pid): ?string
         {
-            $stat = Php::quietly(static function () use ($pid) {
-                return \file_get_contents('/proc/' . $pid . '/stat');
-            });
+            $stat = Php::read('/proc/' . $pid . '/stat');
             // "pid (name) state parent ...", and the name may hold spaces and brackets
-            return \is_string($stat) ? \explode(' ', (string) \substr($stat, (int) \strrpos($stat, ')')))[2] : null;
+            return $stat !== null ? \explode(' ', \substr($stat, (int) \strrpos($stat, ')')))[2] : null;
         }
 
         private static function now(): float
