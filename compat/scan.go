@@ -62,19 +62,16 @@ func (f fault) err() error {
 
 // scanner walks over a JSON text without recursion: depth costs one bit a level.
 type scanner struct {
-	text    string
-	pos     int
-	depth   int
-	deepest int
-	kinds   []uint64 // a bit for each open bracket: set where it is a brace
-	fault   fault    // the first one
+	text  string
+	pos   int
+	open  nesting
+	fault fault // the first one
 }
 
 // scanObject checks that text is one JSON object, with nothing but white space around it, and notes where
 // its members are. name says which field a key is.
 func scanObject(text string, name func(key string) field) (object, error) {
-	var levels [8]uint64
-	s := scanner{text: text, kinds: levels[:]}
+	s := scanner{text: text}
 	o, err := s.object(name)
 	if err != nil {
 		return object{}, err
@@ -82,7 +79,7 @@ func scanObject(text string, name func(key string) field) (object, error) {
 	if !s.fault.found() && !utf8.ValidString(text) {
 		s.fault = fault{badUTF8, validPrefix(text)}
 	}
-	o.deep = s.deepest >= MaxDepth-1
+	o.deep = s.open.deepest >= MaxDepth-1
 	o.fault = s.fault
 	return o, nil
 }
@@ -114,12 +111,12 @@ func (s *scanner) members(o *object, name func(key string) field) error {
 	var member field // the outermost member we are in
 	var start int    // where its value starts
 	for {
-		if s.inObject() {
+		if s.open.inObject() {
 			key, err := s.key()
 			if err != nil {
 				return err
 			}
-			if s.depth == 1 {
+			if s.open.depth == 1 {
 				member, start = name(unquote(key)), s.pos // "\u0072etry" is retry, as for PHP
 			}
 		}
@@ -128,7 +125,7 @@ func (s *scanner) members(o *object, name func(key string) field) error {
 			return err
 		}
 		for !open { // a value has ended, and with it perhaps what it is in
-			if s.depth == 1 {
+			if s.open.depth == 1 {
 				o.members[member] = span{start, s.pos}
 				o.tail = s.pos
 			}
@@ -136,7 +133,7 @@ func (s *scanner) members(o *object, name func(key string) field) error {
 			if err != nil {
 				return err
 			}
-			if s.depth == 0 {
+			if s.open.depth == 0 {
 				return nil
 			}
 			open = more
@@ -170,10 +167,10 @@ func (s *scanner) value() (open bool, err error) {
 	case '"':
 		return false, s.str()
 	case '{', '[':
-		s.push(c == '{')
+		s.enter(c == '{')
 		s.space()
 		if s.peek() == c+2 { // in ASCII ']' and '}' stand two behind '[' and '{'
-			s.pop()
+			s.leave()
 			return false, nil
 		}
 		return true, nil
@@ -192,7 +189,7 @@ func (s *scanner) value() (open bool, err error) {
 func (s *scanner) next() (more bool, err error) {
 	s.space()
 	closer := byte(']')
-	if s.inObject() {
+	if s.open.inObject() {
 		closer = '}'
 	}
 	switch s.peek() {
@@ -201,38 +198,25 @@ func (s *scanner) next() (more bool, err error) {
 		s.space()
 		return true, nil
 	case closer:
-		s.pop()
+		s.leave()
 		return false, nil
 	}
 	return false, s.wanted(fmt.Sprintf("',' or '%c'", closer))
 }
 
-func (s *scanner) push(brace bool) {
-	word, bit := s.depth/64, uint64(1)<<(s.depth%64)
-	if word == len(s.kinds) {
-		s.kinds = append(s.kinds, 0)
-	}
-	s.kinds[word] &^= bit
-	if brace {
-		s.kinds[word] |= bit
-	}
-	s.depth++
-	s.deepest = max(s.deepest, s.depth)
-	if s.depth == MaxDepth {
+// enter moves past the opening bracket of a container.
+func (s *scanner) enter(brace bool) {
+	s.open.push(brace)
+	if s.open.depth == MaxDepth {
 		s.refused(tooDeep, s.pos)
 	}
 	s.pos++
 }
 
-func (s *scanner) pop() {
-	s.depth--
+// leave moves past its closing bracket.
+func (s *scanner) leave() {
+	s.open.pop()
 	s.pos++
-}
-
-// inObject reports whether the innermost open bracket is a brace.
-func (s *scanner) inObject() bool {
-	top := s.depth - 1
-	return s.kinds[top/64]>>(top%64)&1 == 1
 }
 
 // refused notes what json_decode would stumble over first.

@@ -68,7 +68,7 @@ func isSerialized(text string) bool {
 	return false
 }
 
-// isMsgpack reports whether text is a msgpack string that holds an object, or a small msgpack map with
+// isMsgpack reports whether text is a msgpack string that holds an object, or begins like a small map with
 // short keys.
 func isMsgpack(text string) bool {
 	for _, head := range []struct {
@@ -110,8 +110,8 @@ func isLZ4(text string) bool {
 	return length > 1 && length/255 <= len(text) && strings.Contains(text[5:8], "{")
 }
 
-// isLZF reports whether text walks as LZF data to its very end and begins with literals that begin an
-// object. LZF has no magic number; but no JSON text walks so, whose lowest byte asks for 10 literals.
+// isLZF reports whether text begins with literals that begin an object, and walks as LZF data to its very
+// end. LZF has no magic number to look for.
 func isLZF(text string) bool {
 	if len(text) < 3 || text[0] >= 32 || text[1] != '{' {
 		return false
