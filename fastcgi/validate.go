@@ -14,9 +14,12 @@ import (
 // maxOutputLimit bounds what is kept in memory for every job that runs.
 const maxOutputLimit = 1 << 30
 
+// phpName is a name of a namespace, class, method or function.
+const phpName = `[a-zA-Z_\x{80}-\x{10FFFF}][\w\x{80}-\x{10FFFF}]*`
+
 var (
-	// A function or Class::method, with or without namespaces, as PHP spells them.
-	callable = regexp.MustCompile(`^\\?[a-zA-Z_\x{80}-\x{10FFFF}][\w\x{80}-\x{10FFFF}]*(\\[a-zA-Z_\x{80}-\x{10FFFF}][\w\x{80}-\x{10FFFF}]*)*(::[a-zA-Z_\x{80}-\x{10FFFF}][\w\x{80}-\x{10FFFF}]*)?$`)
+	// A function or Class::method, with or without namespaces.
+	callable = regexp.MustCompile(`^\\?` + phpName + `(\\` + phpName + `)*(::` + phpName + `)?$`)
 
 	// PHP's memory_limit: bytes, shorthand, or -1 for none.
 	memoryLimit = regexp.MustCompile(`^(-1|[1-9][0-9]*[KMGkmg]?)$`)
@@ -168,7 +171,9 @@ func (m Mode) known() bool {
 }
 
 // absolute reports that p names something below the root and holds no //, . or .. that would let it name another file.
-func absolute(p string) bool { return len(p) > 1 && path.IsAbs(p) && path.Clean(p) == p && !strings.ContainsRune(p, 0) }
+func absolute(p string) bool {
+	return len(p) > 1 && path.IsAbs(p) && path.Clean(p) == p && !strings.ContainsRune(p, 0)
+}
 
 func hostPort(addr string) bool {
 	host, port, err := net.SplitHostPort(addr)

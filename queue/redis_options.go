@@ -71,7 +71,7 @@ func (o RedisOptions) validateURL() error {
 			bad("tls: want none over a unix socket")
 		}
 	default:
-		bad(`url = %q: want "redis://", "rediss://" or "unix://" in front`, shown)
+		return fmt.Errorf(`url = %q: want "redis://", "rediss://" or "unix://" in front`, shown)
 	}
 	if db, found, err := databaseOf(u); err != nil {
 		bad("url = %q: want nothing but a database number after the host", shown)

@@ -9,7 +9,8 @@ import (
 
 const hidden = "[hidden]"
 
-// Secret is a password. Whatever prints, logs or encodes it gets "[hidden]"; only a conversion to string yields it.
+// Secret is a password. Whatever prints, logs or encodes it as a value gets "[hidden]"; only a conversion to
+// string yields it.
 type Secret string
 
 // String hides the secret.
@@ -34,13 +35,12 @@ func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + hidden + `"`
 // a piece of a badly escaped password are left out.
 func RedactURL(raw string) string {
 	u, err := url.Parse(raw)
-	if err != nil || strings.Contains(u.Host+u.Path+u.RawQuery+u.Fragment, "@") || u.Opaque != "" {
-		// An @ after the host, or no host that can be read: a password with a bare / ? # or : was cut apart.
-		scheme, _, found := strings.Cut(raw, "://")
-		if !found {
-			return hidden
-		}
-		return scheme + "://" + hidden
+	scheme, _, found := strings.Cut(raw, "://")
+	if !found {
+		return hidden
+	}
+	if err != nil || strings.Contains(u.Host+u.Path+u.RawQuery+u.Fragment, "@") {
+		return scheme + "://" + hidden // an @ behind the host: a password with a bare / ? or # was cut apart
 	}
 	safe := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
 	if u.User == nil {

@@ -1,0 +1,179 @@
+package fastcgi_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"sidecar/fastcgi"
+)
+
+// validPool returns a pool that holds.
+func validPool() fastcgi.PoolOptions {
+	o := fastcgi.DefaultPoolOptions()
+	o.Name, o.Listen = "default", "unix:///run/php/php-fpm.sock"
+	return o
+}
+
+// validTopic returns a topic that holds.
+func validTopic() fastcgi.TopicOptions {
+	o := fastcgi.DefaultTopicOptions()
+	o.Topic, o.Workers, o.Script = "order_timeout", 8, "/srv/jobs/order_timeout.php"
+	return o
+}
+
+// wantFaults fails unless err holds one line for each beginning in want, in order, and says what is wanted.
+func wantFaults(t *testing.T, err error, want ...string) {
+	t.Helper()
+	var got []string
+	if err != nil {
+		got = strings.Split(err.Error(), "\n")
+	}
+	if len(got) != len(want) {
+		t.Fatalf("got %d faults, want %d:\n%s", len(got), len(want), strings.Join(got, "\n"))
+	}
+	for i := range got {
+		if !strings.HasPrefix(got[i], want[i]) || !strings.Contains(got[i], "want ") {
+			t.Errorf("got %q, want %q and what is wanted", got[i], want[i])
+		}
+	}
+}
+
+func TestPoolsThatHold(t *testing.T) {
+	tests := map[string]func(*fastcgi.PoolOptions){
+		"defaults with listen": func(*fastcgi.PoolOptions) {},
+		"tcp":                  func(o *fastcgi.PoolOptions) { o.Listen = "tcp://127.0.0.1:9000" },
+		"tcp by name":          func(o *fastcgi.PoolOptions) { o.Listen = "tcp://php-fpm:9000" },
+		"tcp v6":               func(o *fastcgi.PoolOptions) { o.Listen = "tcp://[::1]:9000" },
+		"status path":          func(o *fastcgi.PoolOptions) { o.Status = "/fpm/status" },
+		"status on a socket":   func(o *fastcgi.PoolOptions) { o.Status = "unix:///run/s.sock?path=/status" },
+		"status on a port":     func(o *fastcgi.PoolOptions) { o.Status = "tcp://127.0.0.1:9001/status" },
+		"paths": func(o *fastcgi.PoolOptions) {
+			o.BridgePath, o.BridgeDir, o.Chroot = "/bridge.php", "/srv/jail/run", "/srv/jail"
+		},
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			o := validPool()
+			change(&o)
+			if err := o.Validate(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestPoolsThatDoNotHoldAreAllReported(t *testing.T) {
+	o := fastcgi.PoolOptions{Status: "status", BridgePath: "bridge.php", BridgeDir: "/", Chroot: "/srv/"}
+	wantFaults(t, o.Validate(), `listen = "": `, "children = 0: ", `status = "status": `, `bridge_path = "bridge.php": `, `bridge_dir = "/": `, `chroot = "/srv/": `)
+}
+
+func TestAListenThatIsNearlyRightIsSpelledOut(t *testing.T) {
+	for listen, want := range map[string]string{
+		"/run/php-fpm.sock":       `want "unix:///run/php-fpm.sock"`,
+		"127.0.0.1:9000":          `want "tcp://127.0.0.1:9000"`,
+		"unix://run/php-fpm.sock": "three slashes",
+		"unix:/run/php-fpm.sock":  `want "unix:///path/to.sock" or`,
+		"tcp://127.0.0.1":         `want "unix:///path/to.sock" or`,
+		"tcp://:9000":             `want "unix:///path/to.sock" or`,
+		"tcp://h:0":               `want "unix:///path/to.sock" or`,
+		"9000":                    `want "unix:///path/to.sock" or`,
+	} {
+		o := validPool()
+		o.Listen = listen
+		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("listen = %q: got %v, want %s", listen, err, want)
+		}
+	}
+}
+
+func TestStatusAddressesThatDoNotHold(t *testing.T) {
+	for _, status := range []string{
+		"status", "/", "unix:///run/s.sock", "unix://run/s.sock?path=/status", "unix:///run/s.sock?path=status",
+		"tcp://127.0.0.1:9001", "tcp://127.0.0.1/status", "tcp://127.0.0.1:9001/status?json", "http://127.0.0.1/status", "tcp://%zz",
+	} {
+		o := validPool()
+		o.Status = status
+		wantFaults(t, o.Validate(), "status = ")
+	}
+}
+
+func TestCallsAsPHPSpellsThem(t *testing.T) {
+	for call, holds := range map[string]bool{
+		`handle`: true, `App\Jobs\OrderTimeout::handle`: true, `\App\Jobs\handle`: true, `Aufträge\Prüfung::los`: true,
+		`_x::_y`: true, `App\Jobs\OrderTimeout@handle`: false, `App/Jobs/OrderTimeout::handle`: false, `App\\Jobs::x`: false,
+		`X::`: false, `::x`: false, `1x`: false, "App\tasks::x": false, `x()`: false, `$x`: false, `X::y::z`: false, "x\n": false,
+	} {
+		o := validTopic()
+		o.Script, o.Call = "", call
+		if err := o.Validate(); (err == nil) != holds {
+			t.Errorf("call = %q: got %v, want holds = %v", call, err, holds)
+		}
+	}
+}
+
+func TestTopicsThatHold(t *testing.T) {
+	tests := map[string]func(*fastcgi.TopicOptions){
+		"defaults with a script": func(*fastcgi.TopicOptions) {},
+		"raw": func(o *fastcgi.TopicOptions) {
+			o.Bridge, o.SuccessBody = false, regexp.MustCompile("^ok$")
+		},
+		"abandoned at the timeout": func(o *fastcgi.TopicOptions) { o.Timeout, o.AbandonAfter = time.Minute, time.Minute },
+		"nothing kept":             func(o *fastcgi.TopicOptions) { o.OutputLimit = 0 },
+		"memory":                   func(o *fastcgi.TopicOptions) { o.MemoryLimit = "256M" },
+		"memory in bytes":          func(o *fastcgi.TopicOptions) { o.MemoryLimit = "268435456" },
+		"no memory limit":          func(o *fastcgi.TopicOptions) { o.MemoryLimit = "-1" },
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			o := validTopic()
+			change(&o)
+			if err := o.Validate(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestTopicsThatDoNotHoldAreAllReported(t *testing.T) {
+	tests := map[string]struct {
+		change func(*fastcgi.TopicOptions)
+		want   []string
+	}{
+		"no target":   {func(o *fastcgi.TopicOptions) { o.Script = "" }, []string{"script: "}},
+		"two targets": {func(o *fastcgi.TopicOptions) { o.Call = "x" }, []string{`call = "x": `}},
+		"paths": {
+			func(o *fastcgi.TopicOptions) { o.Script, o.Bootstrap = "/srv/../a.php", "autoload.php" },
+			[]string{`script = "/srv/../a.php": `, `bootstrap = "autoload.php": `},
+		},
+		"raw": {
+			func(o *fastcgi.TopicOptions) { o.Bridge, o.Script, o.Call, o.Bootstrap = false, "", "x", "/a.php" },
+			[]string{"success_body: ", `call = "x": `, `bootstrap = "/a.php": `},
+		},
+		"numbers": {
+			func(o *fastcgi.TopicOptions) {
+				o.Workers, o.Weight, o.Mode, o.Timeout, o.AbandonAfter = 0, 0, "worker", 0, -1
+				o.MemoryLimit, o.OutputLimit = "256MB", -1
+			},
+			[]string{"workers = 0: ", "weight = 0: ", `mode = "worker": `, `timeout = "0s": `, `abandon_after = "-1ns": `, `memory_limit = "256MB": `, "output_limit = -1: "},
+		},
+		"abandoned too early": {func(o *fastcgi.TopicOptions) { o.AbandonAfter = time.Second }, []string{`abandon_after = "1s": `}},
+		"too much output":     {func(o *fastcgi.TopicOptions) { o.OutputLimit = 1<<30 + 1 }, []string{"output_limit = 1073741825: "}},
+		"pattern on nothing": {
+			func(o *fastcgi.TopicOptions) { o.SuccessBody, o.OutputLimit = regexp.MustCompile("ok"), 0 },
+			[]string{"output_limit = 0: "},
+		},
+		"pattern of PHP": {
+			func(o *fastcgi.TopicOptions) { o.SuccessBody = regexp.MustCompile("/^ok$/i") },
+			[]string{`success_body = "/^ok$/i": `},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			o := validTopic()
+			tt.change(&o)
+			wantFaults(t, o.Validate(), tt.want...)
+		})
+	}
+}

@@ -1,0 +1,137 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sidecar/fastcgi"
+)
+
+// builder puts a configuration together from a document. What it finds wrong goes to the document.
+type builder struct {
+	*document
+	cfg      Config
+	env      func(string) (string, bool)
+	pools    map[string]*table
+	defaults *table
+}
+
+func (b *builder) build() {
+	top := &table{doc: b.document, keys: b.root, bad: map[string]bool{}}
+	top.decode(topFields(&b.cfg))
+	b.checkTop(top)
+	b.buildAdmin(top.section("admin", "a table [admin]"))
+	b.buildRedis(top.section("redis", "a table [redis]"))
+	b.buildPools(top.section("fpm", "tables [fpm.<name>]"))
+	b.defaults = top.section("defaults", "a table [defaults]")
+	b.buildTopics(top.section("topic", "tables [topic.<name>]"))
+}
+
+func (b *builder) checkTop(t *table) {
+	c := &b.cfg
+	if c.Grace < 0 {
+		t.faults(fmt.Errorf("grace = %q: want zero or more", c.Grace))
+	}
+	if c.PIDFile != "" && (!filepath.IsAbs(c.PIDFile) || filepath.Clean(c.PIDFile) != c.PIDFile) {
+		t.faults(fmt.Errorf("pid_file = %q: want an absolute, clean path", c.PIDFile))
+	}
+	if c.Grace >= releasePatience {
+		b.warn(t.line("grace"), "grace = %q: release scripts kill after %q, and docker stop and supervisor after 10s unless told otherwise", c.Grace, releasePatience)
+	}
+}
+
+func (b *builder) buildAdmin(t *table) {
+	t.decode(adminFields(&b.cfg.Admin))
+	listen := b.cfg.Admin.Listen
+	if listen == "" {
+		return
+	}
+	host, port, err := net.SplitHostPort(listen)
+	if n, perr := strconv.Atoi(port); err != nil || perr != nil || n < 0 || n > 65535 {
+		t.faults(fmt.Errorf(`listen = %q: want host:port, such as "127.0.0.1:9180", or "" for none`, listen))
+		return
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		b.warn(t.line("listen"), "admin: listen = %q: whoever reaches this address can read topics and depths; there is no login", listen)
+	}
+}
+
+// poolName is what a pool may be called: it becomes part of file names and metric labels.
+var poolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+
+func (b *builder) buildPools(section *table) {
+	b.pools = map[string]*table{}
+	for _, name := range slices.Sorted(maps.Keys(section.keys)) {
+		t := b.table(fmt.Sprintf("fpm %q", name), "a table [fpm.<name>]", section.keys[name])
+		b.pools[name] = t
+		if !poolName.MatchString(name) {
+			t.faults(fmt.Errorf("name: want letters, digits, dots, dashes and underscores, it becomes part of file names"))
+		}
+		o := fastcgi.DefaultPoolOptions()
+		o.Name = name
+		t.decode(poolFields(&o))
+		if t.keys != nil {
+			t.faults(o.Validate())
+		}
+		b.cfg.FPM[name] = o
+	}
+	if len(section.keys) == 0 {
+		b.fault(section.head, `fpm: want at least one pool, such as [fpm.default] with listen = "unix:///run/php/php-fpm.sock"`)
+	}
+}
+
+func (b *builder) buildTopics(section *table) {
+	common := DefaultTopic()
+	b.defaults.decode(topicFields(&common))
+	for _, name := range slices.Sorted(maps.Keys(section.keys)) {
+		t := b.table(fmt.Sprintf("topic %q", name), "a table [topic.<name>]", section.keys[name])
+		if t.keys != nil {
+			b.cfg.Topics = append(b.cfg.Topics, b.buildTopic(name, common, t))
+		}
+	}
+	if len(section.keys) == 0 {
+		b.fault(section.head, `topic: want at least one, such as [topic.order_timeout] with script = "/path/to/job.php"`)
+	}
+	b.checkUnused()
+	b.checkSlots(section)
+}
+
+func (b *builder) buildTopic(name string, topic Topic, t *table) Topic {
+	topic.Name, topic.Queue.Topic, topic.FPM.Topic = name, name, name
+	topic.Queue.Retry = slices.Clone(topic.Queue.Retry)
+	if t.has("call") || t.has("script") { // its own choice, not one more beside that of [defaults]
+		topic.FPM.Call, topic.FPM.Script = "", ""
+	}
+	t.decode(topicFields(&topic))
+	t.bad["script"] = t.bad["script"] || t.bad["call"]
+	if name == "" || strings.ContainsFunc(name, isControl) {
+		t.faults(fmt.Errorf("name: want one, without control characters"))
+	}
+	pool, ok := b.cfg.FPM[topic.Pool]
+	if !ok && len(b.pools) > 0 {
+		names := slices.Sorted(maps.Keys(b.pools))
+		t.faults(fmt.Errorf("fpm = %q: want one of the pools that [fpm.<name>] defines: %s", topic.Pool, strings.Join(names, ", ")), b.defaults)
+	}
+	if topic.Queue.Workers < 0 {
+		t.faults(fmt.Errorf("workers = %d: want at least 1, or 0 for the pool's children", topic.Queue.Workers), b.defaults)
+	}
+	if topic.Queue.Workers <= 0 {
+		topic.Queue.Workers = max(pool.Children, 1)
+	}
+	topic.FPM.Workers = topic.Queue.Workers
+	t.faults(topic.Queue.Validate(), b.defaults)
+	t.faults(topic.FPM.Validate(), b.defaults)
+	if ok {
+		b.checkBridge(topic, pool)
+		b.adviseTopic(topic, pool, t)
+	}
+	return topic
+}
+
+func isControl(r rune) bool { return r < ' ' || r == 0x7f }

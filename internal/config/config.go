@@ -1,0 +1,97 @@
+// Package config turns sidecar.toml into the options of its parts.
+//
+// It is strict: an unknown key, a wrong type or a value that cannot work is a fault, and all faults are reported
+// at once, one line each, with the line of the file, what was found and what is wanted. What works but was
+// hardly meant is a warning. No fault and no warning contains a password.
+package config
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+	_ "time/tzdata" // PHP brings its own time zones; a slim image has none
+
+	"sidecar/fastcgi"
+	"sidecar/queue"
+)
+
+// Config is a configuration that holds. Its fields are named as in the TOML file.
+type Config struct {
+	Path     string
+	Redis    queue.RedisOptions
+	Admin    Admin
+	FPM      map[string]fastcgi.PoolOptions // by name
+	Topics   []Topic                        // sorted by name
+	Grace    time.Duration                  // grace: how long jobs in hand may go on after TERM
+	PIDFile  string                         // pid_file: "" = none
+	Timezone *time.Location                 // timezone: must be PHP's date.timezone, dead records carry local times
+	Log      Log
+
+	warnings []string
+}
+
+// Admin is [admin].
+type Admin struct {
+	Listen string // listen: host:port of metrics, probes and dashboard, "" = off
+}
+
+// Log says how the log looks.
+type Log struct {
+	Level  slog.Level // log_level
+	Format string     // log: "text" or "json"
+}
+
+// Topic is one [topic.<name>], with what it takes over from [defaults].
+type Topic struct {
+	Name  string
+	Pool  string // fpm: name of the pool in Config.FPM
+	Queue queue.Options
+	FPM   fastcgi.TopicOptions
+}
+
+// Default returns the configuration of an empty file: it has no topics and no pools, so it does not hold yet.
+func Default() Config {
+	return Config{
+		Redis:    queue.DefaultRedisOptions(),
+		Admin:    Admin{Listen: "127.0.0.1:9180"},
+		FPM:      map[string]fastcgi.PoolOptions{},
+		Grace:    25 * time.Second, // CONTRACT 1.6: release scripts kill after 30 s
+		Timezone: time.Local,
+		Log:      Log{Level: slog.LevelInfo, Format: "text"},
+	}
+}
+
+// DefaultTopic returns a topic for which the file says nothing. Its workers are 0: the pool's children.
+func DefaultTopic() Topic {
+	return Topic{Pool: "default", Queue: queue.DefaultOptions(), FPM: fastcgi.DefaultTopicOptions()}
+}
+
+// Warnings returns what works but was hardly meant, as found when the file was read, one line each.
+func (c *Config) Warnings() []string { return c.warnings }
+
+// Load reads the configuration in path. Its error holds every fault, one line each, sorted by line.
+func Load(path string) (*Config, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the configuration: %w", err)
+	}
+	return Parse(path, data, os.LookupEnv)
+}
+
+// Parse is Load for a file that was read already; env looks up the environment.
+// Files that hold secrets or certificates are still looked at.
+func Parse(path string, data []byte, env func(string) (string, bool)) (*Config, error) {
+	doc, err := parseDocument(path, data)
+	if err != nil {
+		return nil, err
+	}
+	b := builder{document: doc, cfg: Default(), env: env}
+	b.cfg.Path = path
+	b.build()
+	if err := doc.err(); err != nil {
+		return nil, err
+	}
+	b.cfg.warnings = doc.warningTexts()
+	return &b.cfg, nil
+}

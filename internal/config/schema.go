@@ -1,0 +1,184 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"sidecar/fastcgi"
+	"sidecar/queue"
+)
+
+// The tables of the file, as faults name them.
+const (
+	homeTop   = "the top of the file"
+	homeRedis = "[redis]"
+	homeTLS   = "[redis.tls]"
+	homeAdmin = "[admin]"
+	homePool  = "[fpm.<name>]"
+	homeTopic = "[topic.<name>] or [defaults]"
+)
+
+func topFields(c *Config) []field {
+	return []field{
+		{"grace", duration(&c.Grace)},
+		{"pid_file", text(&c.PIDFile)},
+		{"timezone", zone(&c.Timezone)},
+		{"log", oneOf(&c.Log.Format, "text", "json")},
+		{"log_level", level(&c.Log.Level)},
+		{"admin", nil},
+		{"redis", nil},
+		{"fpm", nil},
+		{"defaults", nil},
+		{"topic", nil},
+	}
+}
+
+func adminFields(a *Admin) []field {
+	return []field{{"listen", text(&a.Listen)}}
+}
+
+func redisFields(o *queue.RedisOptions, passwordFile *string) []field {
+	return []field{
+		{"url", text(&o.URL)},
+		{"addrs", texts(&o.Addrs)},
+		{"sentinel", text(&o.Sentinel)},
+		{"cluster", flag(&o.Cluster)},
+		{"username", text(&o.Username)},
+		{"password_file", text(passwordFile)},
+		{"db", integer(&o.DB)},
+		{"key_prefix", text(&o.KeyPrefix)},
+		{"protocol", integer(&o.Protocol)},
+		{"tls", nil},
+	}
+}
+
+func tlsFields(o *queue.TLSOptions) []field {
+	return []field{
+		{"enabled", flag(&o.Enabled)},
+		{"ca_file", text(&o.CAFile)},
+		{"cert_file", text(&o.CertFile)},
+		{"key_file", text(&o.KeyFile)},
+		{"server_name", text(&o.ServerName)},
+		{"skip_verify", flag(&o.Insecure)},
+	}
+}
+
+func poolFields(o *fastcgi.PoolOptions) []field {
+	return []field{
+		{"listen", text(&o.Listen)},
+		{"children", integer(&o.Children)},
+		{"status", text(&o.Status)},
+		{"bridge_path", text(&o.BridgePath)},
+		{"bridge_dir", text(&o.BridgeDir)},
+		{"chroot", text(&o.Chroot)},
+	}
+}
+
+func topicFields(t *Topic) []field {
+	return []field{
+		{"fpm", text(&t.Pool)},
+		{"mode", text(&t.FPM.Mode)},
+		{"call", text(&t.FPM.Call)},
+		{"script", text(&t.FPM.Script)},
+		{"bootstrap", text(&t.FPM.Bootstrap)},
+		{"bridge", flag(&t.FPM.Bridge)},
+		{"exit_ok", flag(&t.FPM.ExitOK)},
+		{"fail_on_false", flag(&t.FPM.FailOnFalse)},
+		{"success_body", pattern(&t.FPM.SuccessBody)},
+		{"workers", integer(&t.Queue.Workers)},
+		{"weight", integer(&t.FPM.Weight)},
+		{"lease", duration(&t.Queue.Lease)},
+		{"timeout", duration(&t.FPM.Timeout)},
+		{"abandon_after", duration(&t.FPM.AbandonAfter)},
+		{"retry", durations(&t.Queue.Retry)},
+		{"max_crashes", integer(&t.Queue.MaxCrashes)},
+		{"scan_interval", duration(&t.Queue.ScanInterval)},
+		{"batch", integer(&t.Queue.Batch)},
+		{"ready_max", integer(&t.Queue.ReadyMax)},
+		{"score_unit", text(&t.Queue.ScoreUnit)},
+		{"idempotency", text(&t.Queue.Idempotency)},
+		{"memory_limit", text(&t.FPM.MemoryLimit)},
+		{"output_limit", size(&t.FPM.OutputLimit)},
+		{"log_stderr", flag(&t.FPM.LogStderr)},
+	}
+}
+
+// home is a table of the file and the keys it knows.
+type home struct {
+	name string
+	keys []string
+}
+
+// schema lists the tables of the file with every key they know.
+func schema() []home {
+	var c Config
+	var file string
+	return []home{
+		{homeTop, namesOf(topFields(&c))},
+		{homeAdmin, namesOf(adminFields(&c.Admin))},
+		{homeRedis, namesOf(redisFields(&c.Redis, &file))},
+		{homeTLS, namesOf(tlsFields(&c.Redis.TLS))},
+		{homePool, namesOf(poolFields(&fastcgi.PoolOptions{}))},
+		{homeTopic, namesOf(topicFields(&Topic{}))},
+	}
+}
+
+func namesOf(fields []field) []string {
+	var names []string
+	for _, f := range fields {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// homeOf returns the table that knows the key name, "" if none does.
+func homeOf(name string) string {
+	for _, h := range schema() {
+		if slices.Contains(h.keys, name) {
+			return h.name
+		}
+	}
+	return ""
+}
+
+// nearest returns the field whose name is a slip away from name, "" if none is. Case and dashes do not count;
+// of eight letters three may be wrong.
+func nearest(name string, fields []field) string {
+	plain := strings.NewReplacer("_", "", "-", "", " ", "").Replace
+	name = plain(strings.ToLower(name))
+	if len(name) > 40 {
+		return "" // no name is so long, and distance takes time
+	}
+	best, least := "", 4
+	for _, f := range fields {
+		known := plain(f.name)
+		if d := distance(name, known); d < least && d <= max(len(known)*3/8, 1) {
+			best, least = f.name, d
+		}
+	}
+	return best
+}
+
+// distance counts the letters to insert, remove, replace or swap with their neighbour to make b of a.
+func distance(a, b string) int {
+	before, row := []int(nil), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		next := make([]int, len(b)+1)
+		next[0] = i
+		for j := 1; j <= len(b); j++ {
+			differ := 1
+			if a[i-1] == b[j-1] {
+				differ = 0
+			}
+			next[j] = min(row[j]+1, next[j-1]+1, row[j-1]+differ)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				next[j] = min(next[j], before[j-2]+1)
+			}
+		}
+		before, row = row, next
+	}
+	return row[len(b)]
+}
