@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -22,8 +24,8 @@ func FuzzParseJob(f *testing.F) {
 		if err == nil && job.Raw() != text {
 			t.Fatalf("raw is %q", job.Raw())
 		}
-		if strings.Count(text, "[")+strings.Count(text, "{") > 9000 {
-			return // deeper than encoding/json goes
+		if brackets(text) > 9000 {
+			return
 		}
 		object := json.Valid([]byte(text)) && strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{")
 		if taken := err == nil || errors.Is(err, compat.ErrWrapped); taken != object {
@@ -62,27 +64,12 @@ func FuzzPatch(f *testing.F) {
 		if err != nil {
 			t.Skip()
 		}
-		number, err := json.Marshal(n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		kept := compat.Cut(s, compat.LastErrorLength)
-		patches := []struct {
-			name, value string
-			patch       func(compat.Job) compat.Job
-			reads       func(compat.Job) bool
-		}{
-			{"retry", string(number), func(j compat.Job) compat.Job { return j.WithTries(n) }, func(j compat.Job) bool { return j.Tries() == min(n, 1<<63-2) }},
-			{"crashes", string(number), func(j compat.Job) compat.Job { return j.WithCrashes(n) }, func(j compat.Job) bool { return j.Crashes() == min(n, 1<<63-2) }},
-			{"last_error", phpString(kept), func(j compat.Job) compat.Job { return j.WithLastError(s) }, func(j compat.Job) bool { return j.LastError() == kept }},
-			{"replayed_at", phpString(s), func(j compat.Job) compat.Job { return j.WithReplayedAt(s) }, func(compat.Job) bool { return true }},
-		}
-		for _, p := range patches {
+		for _, p := range patches(n, s) {
 			patched := p.patch(job)
-			if utf8.ValidString(text) && strings.Count(text, "[")+strings.Count(text, "{") < 9000 {
+			if utf8.ValidString(text) && brackets(text) < 9000 {
 				wantText(t, p.name, patched.Raw(), referencePatch(t, text, p.name, p.value))
 			}
-			if !p.reads(patched) {
+			if !p.readsBack(patched) {
 				t.Errorf("%s does not read back from %q", p.name, patched.Raw())
 			}
 			if again := p.patch(patched); again != patched {
@@ -91,11 +78,48 @@ func FuzzPatch(f *testing.F) {
 			if parsed := parse(t, patched.Raw()); parsed != patched {
 				t.Errorf("%s: places are off in %q", p.name, patched.Raw())
 			}
-			job = patched // the next patch meets a text that has been patched
-			text = patched.Raw()
+			job, text = patched, patched.Raw() // the next patch meets a text that has been patched
 		}
 	})
 }
+
+// patch is one With… method, what it writes and how that reads back.
+type patch struct {
+	name, value string
+	patch       func(compat.Job) compat.Job
+	readsBack   func(compat.Job) bool
+}
+
+// patches returns all of them, with n for the counts and s for the strings.
+func patches(n int, s string) []patch {
+	kept := compat.Cut(s, compat.LastErrorLength)
+	count := min(n, math.MaxInt-1) // one more always fits
+	return []patch{
+		{
+			"retry", strconv.Itoa(n),
+			func(j compat.Job) compat.Job { return j.WithTries(n) },
+			func(j compat.Job) bool { return j.Tries() == count },
+		},
+		{
+			"crashes", strconv.Itoa(n),
+			func(j compat.Job) compat.Job { return j.WithCrashes(n) },
+			func(j compat.Job) bool { return j.Crashes() == count },
+		},
+		{
+			"last_error", phpString(kept),
+			func(j compat.Job) compat.Job { return j.WithLastError(s) },
+			func(j compat.Job) bool { return j.LastError() == kept },
+		},
+		{
+			"replayed_at", phpString(s),
+			func(j compat.Job) compat.Job { return j.WithReplayedAt(s) },
+			func(compat.Job) bool { return true }, // nobody reads it
+		},
+	}
+}
+
+// brackets bounds the depth of text: encoding/json, which we compare with, goes down to 10,000.
+func brackets(text string) int { return strings.Count(text, "[") + strings.Count(text, "{") }
 
 // referencePatch sets name to value in text, with the places taken from encoding/json's decoder.
 func referencePatch(t *testing.T, text, name, value string) string {
@@ -172,10 +196,12 @@ func FuzzDeadRecord(f *testing.F) {
 			t.Fatalf("%q\nreads as %q\nwant     %q", written, back, want)
 		}
 		replayed := back.ReplayText("now")
-		if job, err := compat.ParseJob(replayed); err != nil && replayed != back.Job || err == nil && job.Tries()+job.Crashes() != 0 {
+		job, err := compat.ParseJob(replayed)
+		if err != nil && replayed != back.Job || err == nil && (job.Tries() != 0 || job.Crashes() != 0) {
 			t.Fatalf("%q is replayed as %q", back.Job, replayed)
 		}
-		if foreign, err := compat.ParseDeadRecord(text); err != nil && (foreign != compat.DeadRecord{} || !errors.Is(err, compat.ErrNotRecord)) {
+		foreign, err := compat.ParseDeadRecord(text)
+		if err != nil && (foreign != compat.DeadRecord{} || !errors.Is(err, compat.ErrNotRecord)) {
 			t.Fatalf("%q reads as %q, %v", text, foreign, err)
 		}
 	})

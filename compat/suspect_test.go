@@ -37,7 +37,7 @@ func TestWhatAMemberLooksLike(t *testing.T) {
 // A wrong guess sends people after a setting that is not to blame.
 func TestOrdinaryFaultsAreNotTakenForAnEncoding(t *testing.T) {
 	for _, text := range []string{
-		"a:b", "s:", "a:1", "b:", "N", "hello", `{"uuid":"a1"`, `{"uuid":"a1",}`, `"str"`, `"cut`, `"{\"a\":1}" x`, "\x0a{\"uuid\":\"a1\"",
+		"a:b", "s:", "x:1;", "a:b;", "a:1", "b:", "N", "hello", `{"uuid":"a1"`, `{"uuid":"a1",}`, `"str"`, `"cut`, `"{\"a\":1}" x`, "\x0a{\"uuid\":\"a1\"",
 		"\t{\"uuid\":\"a1\",\"b\":[1,2,}", "\x81", "\xD9", "\xD9\x0C", "\xDA\x01", "\x00\x00\x00", "\x00\x00\x00\x03x", "\x05{", "\x05{\"a",
 		"\x02{\"a\xFF", "\x02{\"a\xFF\x01", "\x02{\"a\x20", "\x02{\"a\x20\x09", "12345{\"a\"", strings.Repeat("\x01", 9),
 	} {

@@ -27,13 +27,15 @@ final class Cases
             'retry is an empty list' => '{"uuid":"a1","retry":[],"z":1}',
             'retry is a list' => '{"uuid":"a1","retry":[7,[8]],"z":1}',
             'last_error is a list' => '{"uuid":"a1","last_error":[1,{"retry":9}],"z":1}',
-            'fields of these names further in' => '{"payload":{"retry":7,"last_error":"x","uuid":"no"},"list":[{"retry":8}],"uuid":"a1"}',
+            'fields of these names further in' =>
+                '{"payload":{"retry":7,"last_error":"x","uuid":"no"},"list":[{"retry":8}],"uuid":"a1"}',
             'names of these fields as values' => '{"a":"retry","b":"\"retry\":5","uuid":"a1"}',
             'a name that begins alike' => '{"retry_count":3,"Retry":4,"uuid":"a1","retr":5}',
             'slashes' => '{"url":"https:\/\/example.com\/a?b=1&c=<d>","uuid":"a1"}',
             'Chinese' => '{"uuid":"a1","备注":"订单超时，取消"}',
             'emoji and separators' => '{"uuid":"a1","t":"😀\u2028\u2029\u0000\u001f"}',
-            'large integers' => '{"uuid":"a1","max":9223372036854775807,"min":-9223372036854775808,"id":130775545883395173}',
+            'large integers' =>
+                '{"uuid":"a1","max":9223372036854775807,"min":-9223372036854775808,"id":130775545883395173}',
             'floats' => '{"uuid":"a1","p":277.2,"q":0.1,"r":1.0e+25,"s":-2.5e-7}',
             'empty list' => '{"uuid":"a1","ids":[],"payload":[[],[[]]]}',
             'list with a hole' => '{"uuid":"a1","items":{"0":"a","2":"c"}}',

@@ -54,9 +54,9 @@ final class Vectors
         foreach (Cases::texts() as $name => $text) {
             $value = json_decode($text, true);
             $error = json_last_error() === JSON_ERROR_NONE ? '' : json_last_error_msg();
-            $object = is_array($value) && ltrim($text)[0] === '{';
+            $object = is_array($value) && ltrim($text)[0] === '{' ? 'yes' : 'no';
             $uuid = is_string($value['uuid'] ?? null) ? ['uuid' => $value['uuid']] : [];
-            $file->add(['case' => $name, 'text' => $text, 'error' => $error, 'object' => $object ? 'yes' : 'no'] + $uuid);
+            $file->add(['case' => $name, 'text' => $text, 'error' => $error, 'object' => $object] + $uuid);
         }
         return $file->render('Texts as json_decode takes them.');
     }
