@@ -1,0 +1,293 @@
+package queue_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"sidecar/compat"
+	"sidecar/internal/testenv"
+	"sidecar/queue"
+)
+
+// patience is how long a test waits for what should come at once, on a busy machine.
+const patience = 20 * time.Second
+
+// flow is a Consumer of the topic "mail" at work.
+type flow struct {
+	consumer *queue.Consumer
+	gate     *slots
+	metrics  *prometheus.Registry
+	log      *logBook
+
+	stopTaking, stopWorking context.CancelFunc
+	ended                   chan struct{}
+}
+
+// startFlow runs a Consumer on b until the test ends. change edits the default options and is the one b was
+// made with. It polls: no Waker tells it of changes.
+func startFlow(t testing.TB, b bench, change func(*queue.Options), handle func(context.Context, compat.Job) compat.Outcome) *flow {
+	t.Helper()
+	return startWoken(t, b, change, handle, queue.Wakes{}, func() bool { return false })
+}
+
+func startWoken(t testing.TB, b bench, change func(*queue.Options), handle func(context.Context, compat.Job) compat.Outcome, wakes queue.Wakes, tracking func() bool) *flow {
+	t.Helper()
+	opts := queue.DefaultOptions()
+	opts.Topic, opts.Workers, opts.ScanInterval = "mail", 4, 10*time.Millisecond
+	if change != nil {
+		change(&opts)
+	}
+	f := &flow{
+		gate:    newSlots(opts.Workers),
+		metrics: prometheus.NewRegistry(),
+		log:     &logBook{},
+		ended:   make(chan struct{}),
+	}
+	metrics := queue.NewMetrics(f.metrics, []string{opts.Topic})
+	log := slog.New(slog.NewTextHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	f.consumer = queue.NewConsumer(opts, b.Store, wakes, tracking, queue.HandlerFunc(handle), f.gate, metrics, time.UTC, log)
+
+	background := context.WithoutCancel(t.Context())
+	take, stopTaking := context.WithCancel(background)
+	work, stopWorking := context.WithCancel(background)
+	f.stopTaking, f.stopWorking = stopTaking, stopWorking
+	go func() {
+		f.consumer.Run(take, work)
+		close(f.ended)
+	}()
+	t.Cleanup(func() {
+		f.stopTaking()
+		f.stopWorking()
+		<-f.ended
+		if t.Failed() {
+			t.Log(f.log.String())
+		}
+	})
+	return f
+}
+
+// stop stops taking and waits until Run has returned.
+func (f *flow) stop(t testing.TB) {
+	t.Helper()
+	f.stopTaking()
+	select {
+	case <-f.ended:
+	case <-time.After(patience):
+		t.Fatal("Run has not returned")
+	}
+}
+
+// sum adds up a metric's series that have the given label value, or all without one.
+func (f *flow) sum(t testing.TB, name string, label ...string) float64 {
+	t.Helper()
+	families, err := f.metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := 0.0
+	for _, family := range families {
+		if family.GetName() != name {
+			continue
+		}
+		for _, series := range family.GetMetric() {
+			if len(label) == 0 || hasLabel(series, label[0]) {
+				total += series.GetCounter().GetValue() + series.GetGauge().GetValue() + float64(series.GetHistogram().GetSampleCount())
+			}
+		}
+	}
+	return total
+}
+
+func hasLabel(series *dto.Metric, value string) bool {
+	for _, pair := range series.GetLabel() {
+		if pair.GetValue() == value {
+			return true
+		}
+	}
+	return false
+}
+
+// slots is a Gate with a number of slots.
+type slots struct {
+	free chan struct{}
+
+	mu         sync.Mutex
+	used, most int
+}
+
+func newSlots(n int) *slots {
+	s := &slots{free: make(chan struct{}, n)}
+	s.Release(n)
+	s.used = 0
+	return s
+}
+
+func (s *slots) Acquire(ctx context.Context, most int) int {
+	select {
+	case <-ctx.Done():
+		return 0
+	case <-s.free:
+	}
+	n := 1
+	for ; n < most && len(s.free) > 0; n++ {
+		<-s.free // only one Feeder takes from a gate here
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used += n
+	s.most = max(s.most, s.used)
+	return n
+}
+
+func (s *slots) Release(n int) {
+	s.mu.Lock()
+	s.used -= n
+	s.mu.Unlock()
+	for range n {
+		s.free <- struct{}{}
+	}
+}
+
+// inUse returns how many slots are taken at the moment.
+func (s *slots) inUse() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.used
+}
+
+// logBook keeps log lines.
+type logBook struct {
+	mu    sync.Mutex
+	lines bytes.Buffer
+}
+
+func (l *logBook) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lines.Write(p)
+}
+
+func (l *logBook) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lines.String()
+}
+
+// count returns how many lines contain all of the texts.
+func (l *logBook) count(texts ...string) int {
+	n := 0
+	for line := range bytes.Lines([]byte(l.String())) {
+		found := 0
+		for _, text := range texts {
+			if bytes.Contains(line, []byte(text)) {
+				found++
+			}
+		}
+		if found == len(texts) {
+			n++
+		}
+	}
+	return n
+}
+
+// runs records what a handler was called with.
+type runs struct {
+	mu     sync.Mutex
+	texts  []string
+	byUUID map[string]int
+	now    map[string]int // running at the moment, by text
+	clash  bool           // one text ran twice at a time
+}
+
+func newRuns() *runs { return &runs{byUUID: map[string]int{}, now: map[string]int{}} }
+
+// begin notes the start of a run; the function it returns notes its end.
+func (r *runs) begin(job compat.Job) (end func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.texts = append(r.texts, job.Raw())
+	r.byUUID[job.UUID()]++
+	r.now[job.Raw()]++
+	r.clash = r.clash || r.now[job.Raw()] > 1
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.now[job.Raw()]--
+	}
+}
+
+func (r *runs) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.texts)
+}
+
+func (r *runs) of(uuid string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.byUUID[uuid]
+}
+
+func (r *runs) list() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]string(nil), r.texts...)
+}
+
+// handler records its runs and lets each end with the outcome.
+func (r *runs) handler(o compat.Outcome) func(context.Context, compat.Job) compat.Outcome {
+	return func(_ context.Context, job compat.Job) compat.Outcome {
+		defer r.begin(job)()
+		return o
+	}
+}
+
+var done = compat.Outcome{Verdict: compat.Done}
+
+// wait is a handler's work: it ends with d or with ctx.
+func wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// text is a small job.
+func text(uuid string) string { return fmt.Sprintf(`{"uuid":%q,"retry":0,"last_error":""}`, uuid) }
+
+// empty reports that the topic has no text anywhere but in dead.
+func (b bench) empty(t testing.TB) bool {
+	t.Helper()
+	return b.size(t, b.keys.Pool, b.keys.Ready, b.keys.Running) == 0
+}
+
+// size adds up the lengths of keys.
+func (b bench) size(t testing.TB, keys ...string) int {
+	t.Helper()
+	total := 0
+	for _, key := range keys {
+		verb := "ZCARD"
+		if key == b.keys.Ready || key == b.keys.Dead {
+			verb = "LLEN"
+		}
+		n, _ := b.do(t, verb, key).(int64)
+		total += int(n)
+	}
+	return total
+}
+
+// eventually waits for a condition.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	testenv.Poll(t, patience, what, ok)
+}
