@@ -119,11 +119,16 @@ func TestTheMinimalFileGetsEveryDefault(t *testing.T) {
 }
 
 func TestLineEndsAndByteOrderMarksDoNotMatter(t *testing.T) {
-	want := parse(t, string(glob(t, "valid-minimal.toml")["valid-minimal.toml"]))
-	for _, name := range []string{"valid-crlf.toml", "valid-bom.toml"} {
-		if got := parse(t, string(glob(t, name)[name])); !reflect.DeepEqual(got, want) {
+	data := string(glob(t, "valid-minimal.toml")["valid-minimal.toml"])
+	want := parse(t, data)
+	for name, text := range map[string]string{"CRLF": strings.ReplaceAll(data, "\n", "\r\n"), "BOM": "\ufeff" + data} {
+		if got := parse(t, text); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, want %+v", name, got, want)
 		}
+	}
+	_, err := config.Parse("sidecar.toml", []byte("\ufeffgrace = 1\r\nlog = 2\r\n"), noEnv)
+	if err == nil || !strings.Contains(err.Error(), "sidecar.toml:1: grace") || !strings.Contains(err.Error(), "sidecar.toml:2: log") {
+		t.Errorf("got %v, want faults in lines 1 and 2", err)
 	}
 }
 

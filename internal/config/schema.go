@@ -131,14 +131,15 @@ func namesOf(fields []field) []string {
 	return names
 }
 
-// homeOf returns the table that knows the key name, "" if none does.
-func homeOf(name string) string {
+// homesOf returns the tables that know the key name, "" if none does.
+func homesOf(name string) string {
+	var names []string
 	for _, h := range schema() {
 		if slices.Contains(h.keys, name) {
-			return h.name
+			names = append(names, h.name)
 		}
 	}
-	return ""
+	return strings.Join(names, " or ")
 }
 
 // nearest returns the field whose name is a slip away from name, "" if none is. Case and dashes do not count;

@@ -70,9 +70,9 @@ func (t *table) unknown(name string, fields []field) {
 	t.bad[name] = true
 	shown := toml.Key{name}.String()
 	near := nearest(name, fields)
-	switch home := homeOf(name); {
-	case home != "":
-		t.fault(name, fmt.Errorf("%s: unknown key here, it belongs to %s", shown, home))
+	switch homes := homesOf(name); {
+	case homes != "":
+		t.fault(name, fmt.Errorf("%s: unknown key here, it belongs to %s", shown, homes))
 	case near != "":
 		t.bad[near] = true // what it stands for is not missing as well
 		t.fault(name, fmt.Errorf("%s: unknown key, did you mean %s?", shown, near))
