@@ -22,6 +22,9 @@ func (j Job) WithReplayedAt(at string) Job {
 	return j.with(replayedAtField, "replayed_at", phpString(at))
 }
 
+// WithUUID returns the job with uuid set, for a producer whose job came without one.
+func (j Job) WithUUID(uuid string) Job { return j.with(uuidField, "uuid", phpString(uuid)) }
+
 // with splices value, a JSON text, into the job and moves the places behind it.
 func (j Job) with(f field, name, value string) Job {
 	old := j.members[f]

@@ -47,6 +47,20 @@ func TestPatchesFollowEachOther(t *testing.T) {
 	}
 }
 
+func TestAJobWithoutUUIDCanBeGivenOne(t *testing.T) {
+	for text, want := range map[string]string{
+		`{}`:                     `{"uuid":"a/1"}`,
+		`{"order_id":42}`:        `{"order_id":42,"uuid":"a/1"}`,
+		`{"uuid":"","order":42}`: `{"uuid":"a/1","order":42}`,
+	} {
+		job := parse(t, text).WithUUID("a/1")
+		wantText(t, text, job.Raw(), strings.ReplaceAll(want, "/", `\/`))
+		if job.UUID() != "a/1" {
+			t.Errorf("%s: reads back as %q", text, job.UUID())
+		}
+	}
+}
+
 func TestAPatchLeavesTheJobItCameFrom(t *testing.T) {
 	const text = `{"uuid":"a1","retry":0}`
 	job := parse(t, text)

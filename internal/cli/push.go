@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sidecar/compat"
+	"sidecar/internal/config"
 	"sidecar/queue"
 )
 
@@ -58,8 +59,8 @@ func push(env Env, c call) int {
 	if job.UUID() == "" {
 		job = job.WithUUID(newUUID())
 	}
-	return withStore(env, c, func(ctx context.Context, store *queue.Store) int {
-		if err := store.Push(ctx, job.Raw(), f.delay); err != nil {
+	return withStore(env, c, func(ctx context.Context, s session) int {
+		if err := s.store.Push(ctx, job.Raw(), f.delay); err != nil {
 			return fail(env, "%v", err)
 		}
 		fmt.Fprintln(env.Stdout, job.UUID())
@@ -76,8 +77,14 @@ func newUUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
+// session is what a verb that works on one topic has at hand.
+type session struct {
+	cfg   *config.Config
+	store *queue.Store
+}
+
 // withStore opens the store of the topic named first in c.args and calls f with it.
-func withStore(env Env, c call, f func(context.Context, *queue.Store) int) int {
+func withStore(env Env, c call, f func(context.Context, session) int) int {
 	cfg, code := load(env, c)
 	if cfg == nil {
 		return code
@@ -95,5 +102,5 @@ func withStore(env Env, c call, f func(context.Context, *queue.Store) int) int {
 	defer rdb.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), redisPatience)
 	defer cancel()
-	return f(ctx, queue.NewStore(rdb, cfg.Redis.KeyPrefix, topic.Queue))
+	return f(ctx, session{cfg, queue.NewStore(rdb, cfg.Redis.KeyPrefix, topic.Queue)})
 }
