@@ -111,9 +111,8 @@ func (g *generation) run(take, work context.Context) error {
 // awaitServer returns when Redis was found fit. It waits out what passes (a server that is down, loading or
 // busy), so that no supervisor gives the process up, and returns an error only for what does not.
 func (g *generation) awaitServer(ctx context.Context) error {
-	backoff := queue.Backoff{Max: serverBackoffMax}
 	said := ""
-	for {
+	for wait := firstServerWait; ; wait = min(2*wait, lastServerWait) {
 		warnings, err := queue.CheckServer(ctx, g.rdb, g.cfg.Redis.KeyPrefix, topicNames(g.cfg))
 		switch {
 		case ctx.Err() != nil:
@@ -131,11 +130,18 @@ func (g *generation) awaitServer(ctx context.Context) error {
 			g.log.ErrorContext(ctx, "waiting for redis", "error", err)
 			said = text
 		}
-		backoff.Wait(ctx)
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
 	}
 }
 
-const serverBackoffMax = 5 * time.Second
+// How long to wait before asking an unfit Redis again, at first and at most.
+const (
+	firstServerWait = 100 * time.Millisecond
+	lastServerWait  = 5 * time.Second
+)
 
 func (g *generation) setStarted() {
 	g.mu.Lock()

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"sidecar/compat"
+	"sidecar/queue"
+)
+
+// replayLimit is the old replay script's: a replay of everything at once has brought systems down (CONTRACT 1.5).
+const replayLimit = 10
+
+type replayFlags struct {
+	limit  int
+	dryRun bool
+}
+
+func replayVerb() verb {
+	return verb{
+		name:  "replay",
+		usage: "TOPIC [--limit 10] [--dry-run]",
+		short: "put dead jobs back into the pool",
+		long: `
+Takes jobs from the head of delay:dead:TOPIC and puts them into the pool, due now, with retry back at 0 and
+replayed_at set; each in one atomic step. A record that holds no job moves to the tail of dead and is reported.
+Prints one line a job. --dry-run shows what would be replayed and changes nothing.`,
+		flags: func(fs *flag.FlagSet) any {
+			f := new(replayFlags)
+			fs.IntVar(&f.limit, "limit", replayLimit, "how many jobs at most")
+			fs.BoolVar(&f.dryRun, "dry-run", false, "show, change nothing")
+			return f
+		},
+		run: replay,
+	}
+}
+
+func replay(env Env, c call) int {
+	f := c.flags.(*replayFlags)
+	if len(c.args) != 1 {
+		return usageError(env, replayVerb(), "want a topic, got %d arguments", len(c.args))
+	}
+	if f.limit < 1 {
+		return usageError(env, replayVerb(), "--limit %d: want at least 1", f.limit)
+	}
+	return withStore(env, c, func(ctx context.Context, s session) int {
+		done, err := s.store.Replay(ctx, f.limit, f.dryRun, s.cfg.Timezone)
+		printReplays(env, done, f.dryRun)
+		if err != nil {
+			return fail(env, "%v", err)
+		}
+		return exitOK
+	})
+}
+
+func printReplays(env Env, done queue.Replays, dry bool) {
+	word := "replayed"
+	if dry {
+		word = "would replay"
+	}
+	for _, text := range done.Replayed {
+		uuid := "(no uuid)"
+		if job, err := compat.ParseJob(text); err == nil && job.UUID() != "" {
+			uuid = job.UUID()
+		}
+		fmt.Fprintf(env.Stdout, "%s %s\n", word, uuid)
+	}
+	if n := len(done.Unreadable); n > 0 {
+		fmt.Fprintf(env.Stderr, "%d records hold no job; they stay in dead, at its tail\n", n)
+	}
+	fmt.Fprintf(env.Stdout, "%s %d jobs\n", word, len(done.Replayed))
+}
