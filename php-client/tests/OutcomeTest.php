@@ -114,8 +114,7 @@ final class OutcomeTest extends BridgeTestCase
         self::assertSame(\str_repeat('é', 500), $long['error']);
         $binary = self::assertVerdict('failed', 'caf', self::script('throw new Exception("caf\xE9!");'));
         self::assertSame("caf\u{FFFD}!", $binary['error']);
-        $code = 'function deep($n) { $n ? deep($n - 1) : throw_it(); } function throw_it() { throw new Exception("x"); }'
-            . 'deep(200);';
+        $code = 'function deep($n) { if ($n === 0) { throw new Exception("x"); } deep($n - 1); } deep(200);';
         $trace = self::assertVerdict('failed', 'x', self::script($code))['trace'];
         self::assertSame(2000, \strlen($trace));
     }

@@ -34,7 +34,8 @@ final class Fpm
         $this->dir = self::makeDir();
         $this->listen = $pool['listen'] ?? $this->dir . '/fpm.sock';
         \copy(__DIR__ . '/../../bridge.php', $this->bridge());
-        \file_put_contents($this->dir . '/php.ini', $this->lines($ini + ['log_errors' => '1', 'error_reporting' => '-1']));
+        $ini += ['log_errors' => '1', 'error_reporting' => '-1', 'display_errors' => '0'];
+        \file_put_contents($this->dir . '/php.ini', $this->lines($ini));
         \file_put_contents($this->dir . '/fpm.conf', $this->conf($pool));
         $this->start();
     }
@@ -71,6 +72,12 @@ final class Fpm
     public function scratch(string $name): string
     {
         return $this->dir . '/scratch/' . $name;
+    }
+
+    /** A new path each time that the pool may write to. */
+    public function fresh(): string
+    {
+        return $this->scratch('fresh' . ++$this->files);
     }
 
     public function stop(): void
