@@ -241,6 +241,7 @@ namespace Sidecar\Bridge {
             return \function_exists($function);
         }
 
+        /** Runs $act with its warnings kept from logs, output and the team's error handler. */
         public static function quietly(callable $act)
         {
             self::$warning = '';
@@ -308,7 +309,7 @@ namespace Sidecar\Bridge {
                     return (int) $function();
                 }
             }
-            return 0;
+            return (int) self::read('/proc/self/stat'); // begins with it; 0 where it cannot be read
         }
 
         public static function flush(): void
@@ -692,7 +693,7 @@ namespace Sidecar\Bridge {
         {
             $this->pid = Php::pid();
             $this->reserve = \str_repeat("\0", self::RESERVE);
-            $this->listed = $this->list();
+            $this->listed = $this->enlist();
         }
 
         /**
@@ -704,10 +705,12 @@ namespace Sidecar\Bridge {
             if ($this->isOver()) {
                 return;
             }
-            $this->reserve = null;
-            Php::unlimitedTime();
+            if ($this->round === 0) {
+                $this->reserve = null;
+                Php::unlimitedTime();
+            }
             Run::noticeEnd();
-            if (++$this->round <= self::ROUNDS && $this->list()) {
+            if (++$this->round <= self::ROUNDS && $this->enlist()) {
                 return;
             }
             $this->finish();
@@ -736,7 +739,7 @@ namespace Sidecar\Bridge {
             return $isLast && Run::isSpoiledByNow() ? $output . Run::signature() : $output;
         }
 
-        private function list(): bool
+        private function enlist(): bool
         {
             if (!Php::has('register_shutdown_function')) {
                 return false;

@@ -1,0 +1,29 @@
+package phpclient_test
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	phpclient "sidecar/php-client"
+)
+
+func TestBridgeIsTheFileBesideIt(t *testing.T) {
+	want, err := os.ReadFile("bridge.php")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(phpclient.Bridge, want) {
+		t.Error("Bridge differs from bridge.php")
+	}
+}
+
+// A byte before the opening tag, a byte order mark for one, would be the first output of every job.
+func TestBridgeBeginsWithItsOpeningTag(t *testing.T) {
+	if !bytes.HasPrefix(phpclient.Bridge, []byte("<?php\n")) {
+		t.Errorf("bridge.php begins with %q", phpclient.Bridge[:min(8, len(phpclient.Bridge))])
+	}
+	if bytes.Contains(phpclient.Bridge, []byte("?>")) {
+		t.Error("bridge.php has a closing tag, after which any byte is output")
+	}
+}
