@@ -15,7 +15,7 @@ import (
 	"sidecar/queue"
 )
 
-// now stands for a score of this moment: times of a test's own are compared within tolerance.
+// tolerance is how far apart two times may be that should be the same: the machine is busy.
 const tolerance = 2 * time.Second
 
 // bench is a Store of the topic "mail" and the Redis it stands on.
@@ -87,8 +87,14 @@ func (b bench) claimed(t testing.TB, texts ...string) []queue.Claim {
 	return c.List
 }
 
-// Keys is the whole state of a topic. A scored text's score is "now", "+5s" and the like when it is near such
-// a time, else as Redis prints it: near(…) makes one.
+// leaseOf is the text's score in running as ZSCORE prints it, "" when it is not there.
+func (b bench) leaseOf(t testing.TB, text string) queue.Lease {
+	t.Helper()
+	score := b.do(t, "EVAL", "return redis.call('ZSCORE', KEYS[1], ARGV[1]) or ''", 1, b.keys.Running, text)
+	return queue.Lease(fmt.Sprint(score))
+}
+
+// Keys is the whole state of a topic. A text's score is written as how far from now it is ("5s", "-1m"), "*" is any.
 type Keys struct {
 	Pool    map[string]string
 	Ready   []string
@@ -147,7 +153,7 @@ func (b bench) unit() float64 {
 	return 1
 }
 
-// compareScored compares texts and, within tolerance, how far from now they are; "*" is any time.
+// compareScored compares texts and, within tolerance, how far from now they are.
 func compareScored(t testing.TB, key string, got, want map[string]string) {
 	t.Helper()
 	for text, away := range got {

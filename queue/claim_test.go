@@ -1,0 +1,152 @@
+package queue_test
+
+import (
+	"math"
+	"strconv"
+	"testing"
+
+	"sidecar/queue"
+)
+
+func TestClaimTakesTheOldestUnderOneLease(t *testing.T) {
+	b := newBench(t, nil)
+	b.ready(t, "a", "b", "c")
+	c, err := b.Claim(t.Context(), 2)
+	if err != nil || len(c.List) != 2 || c.List[0].Text != "a" || c.List[1].Text != "b" {
+		t.Fatalf("got %+v, %v, want a and b", c, err)
+	}
+	for _, claim := range c.List {
+		if lease := b.leaseOf(t, claim.Text); lease != claim.Lease {
+			t.Errorf("lease of %s is %q, ZSCORE prints %q", claim.Text, claim.Lease, lease)
+		}
+	}
+	end, _ := strconv.ParseFloat(string(c.List[0].Lease), 64)
+	if took := end - float64(c.Now)/1000; took < 30_000 || took > 30_000.01 {
+		t.Errorf("the lease ends %f ms from now, want 30000", took)
+	}
+	if end == math.Trunc(end) {
+		t.Errorf("lease %s is a whole millisecond, as a renewal's would be", c.List[0].Lease)
+	}
+	wantKeys(t, b, Keys{Ready: []string{"c"}, Running: map[string]string{"a": "30s", "b": "30s"}})
+}
+
+func TestClaimOfAnEmptyTopicTakesNothing(t *testing.T) {
+	b := newBench(t, nil)
+	c, err := b.Claim(t.Context(), 5)
+	if err != nil || c.List != nil || c.Now.IsZero() {
+		t.Errorf("got %+v, %v, want nothing but the time", c, err)
+	}
+	wantKeys(t, b, Keys{})
+}
+
+func TestClaimOfNothingIsAProbe(t *testing.T) {
+	b := newBench(t, nil)
+	b.ready(t, "a")
+	for _, n := range []int{0, -1} {
+		if c, err := b.Claim(t.Context(), n); err != nil || len(c.List) != 0 {
+			t.Errorf("claim %d: got %+v, %v, want nothing", n, c, err)
+		}
+	}
+	wantKeys(t, b, Keys{Ready: []string{"a"}})
+	b.do(t, "SET", b.keys.Running, "x")
+	if _, err := b.Claim(t.Context(), 0); queue.FaultOf(err) != queue.WrongType {
+		t.Errorf("with a broken key the probe says %v, want WRONGTYPE", err)
+	}
+}
+
+// C27: whatever lies in ready is claimed, byte for byte.
+func TestClaimTakesAnyBytes(t *testing.T) {
+	b := newBench(t, nil)
+	texts := []string{"", "null", "{\"a\":\"caf\xe9\"}", "x\x00y", "\r\n"}
+	for i, claim := range b.claimed(t, texts...) {
+		if claim.Text != texts[i] {
+			t.Errorf("claimed %q, want %q", claim.Text, texts[i])
+		}
+	}
+}
+
+func TestClaimIsBounded(t *testing.T) {
+	b := newBench(t, nil)
+	for i := range 700 {
+		b.ready(t, strconv.Itoa(i))
+	}
+	c, err := b.Claim(t.Context(), 700)
+	if err != nil || len(c.List) != 500 {
+		t.Errorf("claimed %d, %v, want 500", len(c.List), err)
+	}
+}
+
+func TestClaimPutsATextOffWhileItsTwinRuns(t *testing.T) {
+	b := newBench(t, nil)
+	b.claimed(t, "twin")
+	b.ready(t, "other", "twin", "last")
+	c, err := b.Claim(t.Context(), 3)
+	if err != nil || c.Twins != 1 || c.Merged != 0 || len(c.List) != 2 || c.List[0].Text != "other" || c.List[1].Text != "last" {
+		t.Fatalf("got %+v, %v, want other and last, one twin", c, err)
+	}
+	if lease := b.leaseOf(t, "last"); lease != c.List[1].Lease {
+		t.Errorf("lease of last is %q, ZSCORE prints %q", c.List[1].Lease, lease)
+	}
+	wantKeys(t, b, Keys{
+		Pool:    map[string]string{"twin": "30s"},
+		Running: map[string]string{"twin": "30s", "other": "30s", "last": "30s"},
+	})
+}
+
+func TestClaimOfATwinAloneTakesNothing(t *testing.T) {
+	b := newBench(t, nil)
+	b.claimed(t, "twin")
+	b.ready(t, "twin")
+	c, err := b.Claim(t.Context(), 1)
+	if err != nil || c.Twins != 1 || len(c.List) != 0 {
+		t.Errorf("got %+v, %v, want one twin and no claim", c, err)
+	}
+	wantKeys(t, b, Keys{Pool: map[string]string{"twin": "30s"}, Running: map[string]string{"twin": "30s"}})
+}
+
+// C51: the same text twice in ready. They run one after the other, and what merges is counted.
+func TestClaimTakesTwoCopiesOneAfterTheOther(t *testing.T) {
+	b := newBench(t, nil)
+	b.ready(t, "twin", "twin", "twin")
+	c, err := b.Claim(t.Context(), 3)
+	if err != nil || len(c.List) != 1 || c.Twins != 2 || c.Merged != 1 {
+		t.Fatalf("got %+v, %v, want one claim, two twins, one of them merged", c, err)
+	}
+	wantKeys(t, b, Keys{Pool: map[string]string{"twin": "30s"}, Running: map[string]string{"twin": "30s"}})
+	if _, err := b.Complete(t.Context(), []queue.Completion{{Text: "twin", Held: c.List[0].Lease}}); err != nil {
+		t.Fatal(err)
+	}
+	wantKeys(t, b, Keys{Pool: map[string]string{"twin": "30s"}})
+}
+
+// An expired twin is not taken over: the scanner counts its crash first.
+func TestClaimPutsATextOffWhileItsTwinsLeaseHasEnded(t *testing.T) {
+	b := newBench(t, nil)
+	b.do(t, "ZADD", b.keys.Running, 1000, "twin")
+	b.ready(t, "twin")
+	if c, err := b.Claim(t.Context(), 1); err != nil || c.Twins != 1 || len(c.List) != 0 {
+		t.Fatalf("got %+v, %v, want one twin and no claim", c, err)
+	}
+	wantKeys(t, b, Keys{Pool: map[string]string{"twin": "1s"}, Running: map[string]string{"twin": "*"}})
+}
+
+func TestClaimPutsATwinOffInThePoolsUnitAndNotForEver(t *testing.T) {
+	b := newBench(t, func(o *queue.Options) { o.ScoreUnit = queue.Seconds })
+	b.do(t, "ZADD", b.keys.Running, "+inf", "twin")
+	b.ready(t, "twin")
+	if c, err := b.Claim(t.Context(), 1); err != nil || c.Twins != 1 {
+		t.Fatalf("got %+v, %v, want one twin", c, err)
+	}
+	wantKeys(t, b, Keys{Pool: map[string]string{"twin": "30s"}, Running: map[string]string{"twin": "*"}})
+}
+
+// C49: the producer adds a text that runs once more; that copy is another job.
+func TestCompleteLeavesTheCopyInThePool(t *testing.T) {
+	b := newBench(t, nil)
+	held := b.claimed(t, "j")[0]
+	b.do(t, "ZADD", b.keys.Pool, b.nowMS(t)+60_000, "j")
+	if _, err := b.Complete(t.Context(), []queue.Completion{{Text: "j", Held: held.Lease}}); err != nil {
+		t.Fatal(err)
+	}
+	wantKeys(t, b, Keys{Pool: map[string]string{"j": "1m"}})
+}
