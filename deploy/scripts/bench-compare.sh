@@ -20,22 +20,22 @@ trap cleanup EXIT
 
 git worktree add --quiet --detach "$tmp/base" "$base"
 
-# build TREE BINDIR: one test binary a package that has benchmarks.
+# build TREE BINDIR: one test binary a package that has benchmarks, and beside it the package's directory.
 build() {
   mkdir -p "$2"
-  local package
-  for package in $(cd "$1" && grep -rlE --include='*_test.go' '^func Benchmark' . | xargs -r -n 1 dirname | sort -u); do
-    (cd "$1" && go test -c -o "$2/${package//\//_}.test" "$package")
-    echo "$package" >"$2/${package//\//_}.dir"
-  done
+  local package name
+  while read -r package; do
+    name=${package//\//_}
+    (cd "$1" && go test -c -o "$2/$name.test" "./$package")
+    echo "$1/$package" >"$2/$name.dir"
+  done < <(cd "$1" && grep -rlE --include='*_test.go' '^func Benchmark' -- * | xargs -r -n 1 dirname | sort -u)
 }
 
-# sample TREE BINDIR OUT
+# sample BINDIR OUT: every benchmark once.
 sample() {
   local binary
-  for binary in "$2"/*.test; do
-    [ -e "$binary" ] || continue
-    (cd "$1/$(cat "${binary%.test}.dir")" && "$binary" -test.run='^$' -test.bench="$bench" -test.benchmem) >>"$3"
+  for binary in "$1"/*.test; do
+    (cd "$(cat "${binary%.test}.dir")" && "$binary" -test.run='^$' -test.bench="$bench" -test.benchmem) >>"$2"
   done
 }
 
@@ -43,7 +43,7 @@ build "$tmp/base" "$tmp/base-bin"
 build "$here" "$tmp/head-bin"
 for ((i = 1; i <= count; i++)); do
   echo "sample $i of $count" >&2
-  sample "$tmp/base" "$tmp/base-bin" "$tmp/base.txt"
-  sample "$here" "$tmp/head-bin" "$tmp/head.txt"
+  sample "$tmp/base-bin" "$tmp/base.txt"
+  sample "$tmp/head-bin" "$tmp/head.txt"
 done
 go run "${BENCHSTAT:?}" "base=$tmp/base.txt" "head=$tmp/head.txt"
