@@ -79,6 +79,7 @@ type helloConn struct {
 	begun  bool   // something has been written
 	asked  bool   // HELLO is sent and not answered yet
 	answer []byte // what Read gives out before it reads
+	failed error  // what Read gives out for ever: the library looks once for its own purposes and drops the error
 }
 
 // Write sends p. A HELLO that shall not be sent is answered here.
@@ -103,6 +104,9 @@ func (c *helloConn) Read(p []byte) (int, error) {
 		c.answer = c.answer[n:]
 		return n, nil
 	}
+	if c.failed != nil {
+		return 0, c.failed
+	}
 	if !c.asked {
 		return c.Conn.Read(p)
 	}
@@ -120,12 +124,13 @@ func (c *helloConn) Read(p []byte) (int, error) {
 
 // withoutHello starts again on a new connection, without HELLO from now on.
 func (c *helloConn) withoutHello(p []byte, why error) (int, error) {
-	_ = c.Close()
 	c.handshake.plain.Store(true)
 	conn, err := c.handshake.open(context.Background(), c.network, c.addr)
 	if err != nil {
-		return 0, fmt.Errorf("redis at %s does not know HELLO (%w), and no second connection: %w; set protocol = 2", c.addr, why, err)
+		c.failed = fmt.Errorf("redis at %s does not know HELLO (%w), and no second connection: %w; set protocol = 2", c.addr, why, err)
+		return 0, c.failed
 	}
+	_ = c.Close()
 	c.Conn = conn
 	c.answer = notKnown
 	return c.Read(p)

@@ -1,0 +1,282 @@
+package queue_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"sidecar/internal/testenv"
+	"sidecar/queue"
+)
+
+func open(t testing.TB, opts queue.RedisOptions) redis.UniversalClient {
+	t.Helper()
+	if opts.Protocol == 0 {
+		opts.Protocol = 3
+	}
+	rdb, err := queue.Open(opts, []string{"mail"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = rdb.Close() })
+	return rdb
+}
+
+func wantPing(t testing.TB, rdb redis.UniversalClient) {
+	t.Helper()
+	if err := rdb.Ping(t.Context()).Err(); err != nil {
+		t.Errorf("ping: %v", err)
+	}
+}
+
+func TestOpenByURLSocketAndAddress(t *testing.T) {
+	server := testenv.Redis(t)
+	for name, opts := range map[string]queue.RedisOptions{
+		"url":       {URL: server.URL()},
+		"socket":    {URL: "unix://" + server.Socket},
+		"address":   {Addrs: []string{server.Addr}},
+		"protocol":  {URL: server.URL(), Protocol: 2},
+		"database":  {URL: "redis://" + server.Addr + "/3"},
+		"db option": {URL: server.URL(), DB: 0},
+	} {
+		rdb := open(t, opts)
+		wantPing(t, rdb)
+		if name == "database" {
+			if err := rdb.Set(t.Context(), "k", "v", 0).Err(); err != nil {
+				t.Fatal(err)
+			}
+			if n := server.Client().DBSize(t.Context()).Val(); n != 0 {
+				t.Errorf("database 0 holds %d keys, want the key in 3", n)
+			}
+		}
+	}
+}
+
+// C111: characters that break URLs, by every way a password comes in.
+func TestOpenWithAnOddPassword(t *testing.T) {
+	const password = `p@ss:w/rd#%20"`
+	server := testenv.Redis(t)
+	rdb := server.Client()
+	if err := rdb.ConfigSet(t.Context(), "requirepass", password).Err(); err != nil {
+		t.Fatal(err)
+	}
+	byURL := url.URL{Scheme: "redis", Host: server.Addr, User: url.UserPassword("", password)}
+	for name, opts := range map[string]queue.RedisOptions{
+		"url":      {URL: byURL.String()},
+		"field":    {URL: server.URL(), Password: password},
+		"resp2":    {URL: server.URL(), Password: password, Protocol: 2},
+		"username": {URL: server.URL(), Username: "default", Password: password},
+	} {
+		c := open(t, opts)
+		if err := c.Ping(t.Context()).Err(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := queue.CheckServer(t.Context(), c, "", []string{"mail"}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	c := open(t, queue.RedisOptions{URL: server.URL(), Password: "wrong" + password})
+	_, err := queue.CheckServer(t.Context(), c, "", nil)
+	if queue.FaultOf(err) != queue.NoAuth || strings.Contains(err.Error(), password) || !strings.Contains(err.Error(), "password_file") {
+		t.Errorf("wrong password: %v, want a hint and not the password", err)
+	}
+}
+
+// C111: a server before Redis 6 knows no users.
+func TestOpenWithAUserOnAnOldServer(t *testing.T) {
+	old := newFake(t, func(command []string) string {
+		switch {
+		case command[0] == "auth" && len(command) == 3:
+			return "-ERR wrong number of arguments for 'auth' command\r\n"
+		case command[0] == "hello":
+			return "-ERR unknown command 'HELLO'\r\n"
+		}
+		return "+OK\r\n"
+	})
+	c := open(t, queue.RedisOptions{URL: "redis://" + old.addr, Username: "app", Password: "s3cret"})
+	_, err := queue.CheckServer(t.Context(), c, "", nil)
+	if err == nil || !strings.Contains(err.Error(), "leave username empty") || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("got %v, want the hint to leave username empty", err)
+	}
+}
+
+// C114, C115: what proxies and other servers make of HELLO.
+func TestOpenSurvivesAnyAnswerToHello(t *testing.T) {
+	server := testenv.Redis(t)
+	if err := server.Client().ConfigSet(t.Context(), "requirepass", "pw").Err(); err != nil {
+		t.Fatal(err)
+	}
+	answers := map[string]string{
+		"hangs up":       hangUp,
+		"hangs":          hang,
+		"noauth":         "-NOAUTH Authentication required.\r\n",
+		"unsupported":    "-ERR unsupported command\r\n",
+		"protocol error": "-ERR Protocol error\r\n",
+		"ok":             "+OK\r\n",
+		"forwards":       forward,
+	}
+	for name, answer := range answers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			proxy := newProxy(t, server.Addr, func(command []string) string {
+				switch command[0] {
+				case "hello":
+					return answer
+				case "client":
+					return hangUp
+				}
+				return forward
+			})
+			c := open(t, queue.RedisOptions{URL: "redis://" + proxy.addr + "/1", Password: "pw"})
+			begin := time.Now()
+			wantPing(t, c)
+			if took := time.Since(begin); took > patience/2 {
+				t.Errorf("took %s", took)
+			}
+			if n := proxy.count("client"); n != 0 {
+				t.Errorf("%d CLIENT commands, want none: old servers and proxies refuse them", n)
+			}
+			// What was learned holds for the connections that follow.
+			hellos := proxy.count("hello")
+			for range 3 {
+				conn := c.(*redis.Client).Conn() //nolint:forcetypeassert // a single server's client is one
+				if err := conn.Ping(t.Context()).Err(); err != nil {
+					t.Error(err)
+				}
+				defer func() { _ = conn.Close() }()
+			}
+			if n := proxy.count("hello"); answer != forward && n != hellos {
+				t.Errorf("HELLO was sent %d times more", n-hellos)
+			}
+		})
+	}
+}
+
+func TestProtocol2SendsNoHello(t *testing.T) {
+	server := testenv.Redis(t)
+	proxy := newProxy(t, server.Addr, func(command []string) string {
+		if command[0] == "hello" || command[0] == "client" {
+			return hangUp
+		}
+		return forward
+	})
+	wantPing(t, open(t, queue.RedisOptions{URL: "redis://" + proxy.addr, Protocol: 2}))
+	if n := proxy.count("hello"); n != 0 {
+		t.Errorf("%d HELLO, want none", n)
+	}
+}
+
+func TestErrorOfTheSecondConnectionNamesTheOption(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { // one connection, closed at HELLO, and no other
+		conn, err := l.Accept()
+		if err == nil {
+			_, _ = conn.Read(make([]byte, 1))
+			_ = l.Close()
+			_ = conn.Close()
+		}
+	}()
+	c := open(t, queue.RedisOptions{URL: "redis://" + l.Addr().String()})
+	err = c.Ping(t.Context()).Err()
+	if err == nil || !strings.Contains(err.Error(), "protocol = 2") {
+		t.Errorf("got %v, want it to name protocol = 2", err)
+	}
+}
+
+// C120: the server closes idle connections; the next command must not notice.
+func TestIdleConnectionsClosedByTheServerCostNothing(t *testing.T) {
+	server := testenv.Redis(t)
+	admin := server.Client()
+	for _, protocol := range []int{2, 3} {
+		c := open(t, queue.RedisOptions{URL: server.URL(), Protocol: protocol})
+		wantPing(t, c)
+		if err := admin.ClientKillByFilter(t.Context(), "TYPE", "normal", "SKIPME", "yes").Err(); err != nil {
+			t.Fatal(err)
+		}
+		wantPing(t, c)
+	}
+}
+
+func TestOpenWithTLS(t *testing.T) {
+	dir := t.TempDir()
+	ca, cert, key := certificates(t, dir)
+	_, port, _ := net.SplitHostPort(testenv.FreeAddr(t))
+	server := testenv.Redis(t, "tls-port "+port, "tls-cert-file "+cert, "tls-key-file "+key, "tls-ca-cert-file "+ca, "tls-auth-clients yes")
+	_ = server
+	at := "rediss://127.0.0.1:" + port
+	wantPing(t, open(t, queue.RedisOptions{URL: at, TLS: queue.TLSOptions{CAFile: ca, CertFile: cert, KeyFile: key}}))
+	wantPing(t, open(t, queue.RedisOptions{URL: at, TLS: queue.TLSOptions{Insecure: true, CertFile: cert, KeyFile: key}}))
+
+	stranger := open(t, queue.RedisOptions{URL: at, TLS: queue.TLSOptions{CertFile: cert, KeyFile: key}})
+	if err := stranger.Ping(t.Context()).Err(); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("without the CA: %v, want a certificate error", err)
+	}
+	named := open(t, queue.RedisOptions{URL: at, TLS: queue.TLSOptions{CAFile: ca, CertFile: cert, KeyFile: key, ServerName: "elsewhere"}})
+	if err := named.Ping(t.Context()).Err(); err == nil {
+		t.Error("a certificate for another name was accepted")
+	}
+}
+
+func TestOpenReportsEveryBadTLSFile(t *testing.T) {
+	dir := t.TempDir()
+	empty := filepath.Join(dir, "empty.pem")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := queue.Open(queue.RedisOptions{URL: "rediss://h", Protocol: 3, TLS: queue.TLSOptions{CAFile: empty, CertFile: empty, KeyFile: filepath.Join(dir, "none")}}, nil)
+	if err == nil || !strings.Contains(err.Error(), "ca_file") || !strings.Contains(err.Error(), "key_file") {
+		t.Errorf("got %v, want both files named", err)
+	}
+}
+
+// certificates writes a CA and a certificate for 127.0.0.1, good for both sides.
+func certificates(t *testing.T, dir string) (ca, cert, key string) {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := func(name, kind string, der []byte) string {
+		path := filepath.Join(dir, name)
+		must(os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
+		return path
+	}
+	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test CA"}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign,
+	}
+	caDER, err := x509.CreateCertificate(rand.Reader, template, template, &caKey.PublicKey, caKey)
+	must(err)
+	ownKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(err)
+	own := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "redis"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: template.NotBefore, NotAfter: template.NotAfter, KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, own, template, &ownKey.PublicKey, caKey)
+	must(err)
+	keyDER, err := x509.MarshalPKCS8PrivateKey(ownKey)
+	must(err)
+	return write("ca.pem", "CERTIFICATE", caDER), write("cert.pem", "CERTIFICATE", der), write("key.pem", "PRIVATE KEY", keyDER)
+}
