@@ -857,7 +857,10 @@ namespace Sidecar\Bridge {
             }
             self::$wire = new Wire(self::$order['nonce'], self::$order['socket']);
             if (self::$order['mode'] === 'kill') {
-                self::$verdict = self::kill((int) self::$order['pid']);
+                // Hello first: an order that was given up while it was queued must not hit what the child does by now.
+                self::$verdict = self::$wire->hello()
+                    ? self::kill((int) self::$order['pid'])
+                    : Verdict::failed('the start could not be told to the sidecar');
             } else {
                 self::$verdict = self::findFiles();
                 if (self::$verdict === null && self::$order['mode'] === 'run') {

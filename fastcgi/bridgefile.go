@@ -1,0 +1,104 @@
+package fastcgi
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	phpclient "sidecar/php-client"
+)
+
+// bridgeFile is the bridge on disk, where FPM can read it and only its owner can change it.
+type bridgeFile struct {
+	dir    string // as this host sees it
+	chroot string
+	path   string // as FPM sees it
+	given  bool   // bridge_path: deployed by somebody else, never written
+}
+
+func newBridgeFile(o PoolOptions) bridgeFile {
+	if o.BridgePath != "" {
+		return bridgeFile{dir: o.BridgeDir, chroot: o.Chroot, path: o.BridgePath, given: true}
+	}
+	// By content, so that a new binary never runs an old bridge and opcache never has a stale one.
+	sum := sha256.Sum256(phpclient.Bridge)
+	b := bridgeFile{dir: o.BridgeDir, chroot: o.Chroot}
+	b.path, _ = b.seenByFPM("bridge-" + hex.EncodeToString(sum[:8]) + ".php")
+	return b
+}
+
+// seenByFPM returns the path that FPM has for a file in dir; false where its chroot hides it.
+func (b bridgeFile) seenByFPM(name string) (string, bool) {
+	path := filepath.Join(b.dir, name)
+	if b.chroot == "" {
+		return path, true
+	}
+	inside, ok := strings.CutPrefix(path, strings.TrimSuffix(b.chroot, "/"))
+	return inside, ok && strings.HasPrefix(inside, "/")
+}
+
+// ensure writes the bridge unless it is there. It is called before every run: cleaners of /run and /tmp come by night.
+func (b bridgeFile) ensure() error {
+	if b.given {
+		return nil
+	}
+	if _, ok := b.seenByFPM(""); !ok {
+		return fmt.Errorf("bridge_dir = %q lies outside chroot = %q, where FPM cannot read it: set bridge_dir to a directory below the chroot", b.dir, b.chroot)
+	}
+	host := filepath.Join(b.chroot, b.path)
+	if _, err := os.Lstat(host); err == nil {
+		return nil
+	}
+	if err := b.makeDir(); err != nil {
+		return err
+	}
+	if err := writeFile(host, phpclient.Bridge); err != nil {
+		return fmt.Errorf("bridge_dir = %q: write the bridge: %w", b.dir, err)
+	}
+	return nil
+}
+
+// makeDir creates dir, and refuses one where others could put code of theirs: FPM would run it as its user.
+func (b bridgeFile) makeDir() error {
+	if err := os.MkdirAll(b.dir, 0o755); err != nil {
+		return fmt.Errorf("bridge_dir = %q: %w: set bridge_dir to a directory that the sidecar may write and FPM may read", b.dir, err)
+	}
+	stat, err := os.Stat(b.dir)
+	if err != nil {
+		return fmt.Errorf("bridge_dir = %q: %w", b.dir, err)
+	}
+	if !stat.IsDir() || stat.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("bridge_dir = %q has mode %s: want a directory that group and others cannot write, or they could run code as FPM's user", b.dir, stat.Mode())
+	}
+	if own, ok := stat.Sys().(*syscall.Stat_t); ok && own.Uid != 0 && int(own.Uid) != os.Geteuid() {
+		return fmt.Errorf("bridge_dir = %q belongs to uid %d: want a directory of root's or the sidecar's own", b.dir, own.Uid)
+	}
+	return nil
+}
+
+// writeFile puts text at path in one step: a reader sees all of it or nothing.
+func writeFile(path string, text []byte) error {
+	temp, err := os.CreateTemp(filepath.Dir(path), ".bridge-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(temp.Name()) }() // gone already after the rename
+	_, werr := temp.Write(text)
+	err = errors.Join(werr, temp.Chmod(0o644), temp.Sync(), temp.Close()) // CreateTemp's 0600 would shut FPM out
+	if err != nil {
+		return err
+	}
+	return os.Rename(temp.Name(), path)
+}
+
+// exists reports that path is there, whatever it is.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}

@@ -1,0 +1,83 @@
+package fastcgi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"sidecar/compat"
+)
+
+const (
+	traceChars     = 2000 // of stderr, where the handler gave no trace (DESIGN 5)
+	loggedStderr   = 2000 // bytes of it in one log line
+	stderrForError = 4 << 10
+)
+
+// take notes what the reply held, once the exchange no longer reads it. Of a reply behind the run's END_REQUEST
+// only the sign and stderr matter.
+func (r *run) take() {
+	reply := r.reply
+	if reply == nil {
+		return
+	}
+	r.reply = nil
+	limit := r.topic.opts.OutputLimit
+	head, tail := reply.out.all()
+	size := reply.out.size
+	last := &head
+	if tail != nil {
+		last = &tail
+	}
+	if s, start, end, ok := r.nonce.find(*last); ok {
+		r.printed = &s
+		*last = bytes.Join([][]byte{(*last)[:start], (*last)[end:]}, nil)
+		size -= int64(end - start)
+	}
+	said, _ := reply.err.all()
+	plain := r.nonce.withoutHello(said)
+	r.facts.stderr = append(r.facts.stderr, r.nonce.withoutHello(lastChars(reply.err.last(), stderrForError))...)
+	r.result.Stderr = append(r.result.Stderr, cut(plain, limit, reply.err.size-int64(len(said)-len(plain)))...)
+	if r.asked {
+		return
+	}
+	r.facts.status, r.facts.output, r.facts.tail = reply.status, head[:min(len(head), limit)], tail
+	r.result.Status, r.result.Output = reply.status, cut(head, limit, size)
+}
+
+// conclude judges the run, tells gates, metrics and log, and returns the result.
+func (r *run) conclude(ctx context.Context) Result {
+	t := r.topic
+	r.facts.elapsed = time.Since(r.sent)
+	r.result.Waited = r.facts.elapsed
+	if !r.begun.IsZero() {
+		r.facts.elapsed = time.Since(r.begun)
+		r.result.Waited, r.result.Elapsed = r.begun.Sub(r.sent), r.facts.elapsed
+	}
+	if s := r.facts.sign; s != nil {
+		r.result.Boot = time.Duration(s.BootMS * float64(time.Millisecond))
+		r.result.Memory = s.Memory
+	}
+	outcome, whose := judge(r.facts)
+	switch whose {
+	case poolGate:
+		t.pool.shutPool(r.facts.cause)
+	case topicGate:
+		t.shut(errors.New(outcome.Error))
+	case nobody:
+		if outcome.Verdict != compat.Unavailable {
+			t.pool.proven(t)
+		}
+	}
+	if outcome.Trace == "" && outcome.Verdict != compat.Done && outcome.Verdict != compat.Unavailable {
+		outcome.Trace = string(lastChars(r.facts.stderr, traceChars))
+	}
+	if t.opts.LogStderr && len(r.facts.stderr) > 0 {
+		t.log.LogAttrs(ctx, slog.LevelInfo, "stderr of a job",
+			slog.String("uuid", plainUUID(r.job.UUID())), slog.String("stderr", string(lastChars(r.facts.stderr, loggedStderr))))
+	}
+	r.result.Outcome = outcome
+	return r.result
+}

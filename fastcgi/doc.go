@@ -1,0 +1,30 @@
+// Package fastcgi turns one job into one outcome: it runs the team's PHP code through PHP-FPM and finds out
+// how the run ended. It knows nothing of queues.
+//
+// # The way of a run
+//
+//	Topic.Acquire   a slot, while the gates of pool and topic are open
+//	Topic.Handle    dial ── request ──► FPM ── bridge.php: hello ──► the team's code ── sign ──► END_REQUEST
+//	                        nothing counted until here ▲            ▲ the timeout counts from the hello
+//	Topic.Release
+//
+// Success is the bridge's sign, a line only it can print, never the absence of an error: FPM answers 200 to
+// exit(1), to a fatal error after flush() and to an empty request (FPM-FACTS 1). [judge] is the one place
+// that decides, and it is a pure function of what was seen.
+//
+// # gofast
+//
+// gofast speaks the protocol, on a connection of ours. It takes a lost connection for a normal end, ignores
+// END_REQUEST and leaks goroutines when cancelled, so that conn reads the records itself, keeps what
+// matters, and shows gofast nothing but the END_REQUEST that ends its loop. One connection a job: FPM binds
+// a child to each kept connection, and that gives a guarantee. While our connection is open and END_REQUEST
+// has not been followed by its close, the child that said hello on it works for us alone, so that stopping
+// it by pid cannot hit another's request.
+//
+// # Gates
+//
+// Both gates are shut until FPM, and the topic's files, have been seen; [Pool.Run] looks. What shuts a gate:
+//
+//	pool    dial errors, a full backlog (EAGAIN), descriptors used up (EMFILE), an answer that is no FastCGI
+//	topic   handler, bootstrap or bridge missing or denied; a run that ended before its hello
+package fastcgi

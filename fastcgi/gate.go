@@ -1,0 +1,49 @@
+package fastcgi
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+)
+
+// errNotSeen is why a gate is shut at first.
+var errNotSeen = errors.New("not seen yet")
+
+// gate says whether jobs may start. It begins shut: nothing is claimed for an FPM or a handler that nobody has
+// seen. Guarded by Pool.mu.
+type gate struct {
+	reason  error // why it is shut; nil while it is open
+	faults  int   // times it was shut and looks in vain, since a run last went well: the backoff's measure
+	probing bool  // somebody looks whether it may be opened
+}
+
+func newGate() gate { return gate{reason: errNotSeen} }
+
+func (g *gate) open() bool { return g.reason == nil }
+
+// shut shuts the gate and reports whether that, or the reason, is news.
+func (g *gate) shut(reason error) bool {
+	news := g.reason == nil || g.reason.Error() != reason.Error()
+	if g.reason == nil {
+		g.faults++ // many runs may fail at once: one fault
+	}
+	g.reason = reason
+	return news
+}
+
+// unshut opens the gate and reports whether that is news. The count of faults stays until a run proves them past:
+// a check that succeeds where every run then fails must not become a loop.
+func (g *gate) unshut() bool {
+	news := g.reason != nil
+	g.reason = nil
+	return news
+}
+
+// backoff is how long to wait after so many faults: none at the very start, then doubling up to most, ±25 %.
+func backoff(faults int, most time.Duration) time.Duration {
+	if faults == 0 {
+		return 0
+	}
+	d := min(25*time.Millisecond<<min(faults, 20), most)
+	return d*3/4 + rand.N(d/2)
+}

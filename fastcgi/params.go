@@ -1,0 +1,101 @@
+package fastcgi
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"path"
+	"strconv"
+	"time"
+
+	"sidecar/compat"
+)
+
+// order is what the bridge is told, in SIDECAR_BRIDGE; it removes it before the team's code runs.
+type order struct {
+	Mode        string `json:"mode"`
+	Nonce       nonce  `json:"nonce"`
+	Call        string `json:"call"`
+	Script      string `json:"script"`
+	Bootstrap   string `json:"bootstrap"`
+	ExitOK      bool   `json:"exit_ok"`
+	FailOnFalse bool   `json:"fail_on_false"`
+	MemoryLimit string `json:"memory_limit"`
+	Socket      string `json:"socket"`
+	PID         int    `json:"pid"`
+}
+
+// The bridge's modes.
+const (
+	modeRun   = "run"
+	modeCheck = "check"
+	modeKill  = "kill"
+)
+
+// baseParams are the parameters of every request: a fixed list, and nothing in it comes from a job. PHP_VALUE
+// and its kind are not on it: they stick to the child (FPM-FACTS 2).
+func baseParams(script, shownAs, documentRoot, body string) map[string]string {
+	name := "/" + path.Base(shownAs)
+	return map[string]string{
+		"GATEWAY_INTERFACE": "CGI/1.1",
+		"SERVER_SOFTWARE":   "sidecar",
+		"SERVER_PROTOCOL":   "HTTP/1.1",
+		"SERVER_NAME":       "localhost",
+		"SERVER_ADDR":       "127.0.0.1",
+		"SERVER_PORT":       "80",
+		"REMOTE_ADDR":       "127.0.0.1",
+		"REQUEST_METHOD":    "POST",
+		"REQUEST_URI":       name,
+		"SCRIPT_NAME":       name,
+		"SCRIPT_FILENAME":   script,
+		"DOCUMENT_ROOT":     documentRoot,
+		"QUERY_STRING":      "",
+		"CONTENT_TYPE":      "application/json",
+		"CONTENT_LENGTH":    strconv.Itoa(len(body)), // without it PHP sees no body at all (FPM-FACTS 7)
+	}
+}
+
+// bridgeParams are the parameters of a request that the bridge at path runs for o.
+func bridgeParams(bridge string, o order, body string) (map[string]string, error) {
+	text, err := json.Marshal(o)
+	if err != nil {
+		return nil, err
+	}
+	shownAs := bridge
+	if o.Script != "" {
+		shownAs = o.Script
+	}
+	params := baseParams(bridge, shownAs, path.Dir(shownAs), body)
+	params["SIDECAR_BRIDGE"] = string(text)
+	return params, nil
+}
+
+// addJob adds what a handler may read about its job.
+func addJob(params map[string]string, topic string, job compat.Job, timeout time.Duration) {
+	params["SIDECAR_TOPIC"] = topic
+	params["SIDECAR_UUID"] = plainUUID(job.UUID())
+	params["SIDECAR_TRIES"] = strconv.Itoa(job.Tries())
+	params["SIDECAR_CRASHES"] = strconv.Itoa(job.Crashes())
+	params["SIDECAR_TIMEOUT_MS"] = strconv.FormatInt(timeout.Milliseconds(), 10)
+}
+
+// plainUUID returns uuid if it is fit for a parameter and a log line, else its hash; "" stays "".
+func plainUUID(uuid string) string {
+	if uuid == "" || len(uuid) <= 128 && isPlain(uuid) {
+		return uuid
+	}
+	sum := sha256.Sum256([]byte(uuid))
+	return hex.EncodeToString(sum[:])
+}
+
+func isPlain(s string) bool {
+	for _, c := range []byte(s) {
+		switch {
+		case c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c >= '0' && c <= '9':
+		case c == '.', c == '_', c == ':', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}

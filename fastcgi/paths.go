@@ -1,0 +1,99 @@
+package fastcgi
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// target is what one run includes, by real paths where this host can see them: FPM's own idea of a symlink is
+// up to ten minutes old after a deploy (realpath cache, opcache).
+type target struct {
+	script    string
+	bootstrap string
+}
+
+// resolve finds a topic's files for one run, as FPM sees them. When current/ is switched while it looks, it looks
+// again, so that no run mixes two releases.
+func resolve(chroot string, o TopicOptions) target {
+	for range 4 {
+		t := target{script: realPath(chroot, o.Script), bootstrap: realPath(chroot, o.Bootstrap)}
+		if o.Script == "" || o.Bootstrap == "" || t.script == realPath(chroot, o.Script) {
+			return t
+		}
+	}
+	return target{script: o.Script, bootstrap: o.Bootstrap} // the bridge resolves them itself
+}
+
+// realPath returns path with its symlinks followed, or path itself where this host cannot see it: FPM may live
+// in another container, where the same path means something.
+func realPath(chroot, path string) string {
+	if path == "" {
+		return ""
+	}
+	var real string
+	var err error
+	if chroot == "" {
+		real, err = filepath.EvalSymlinks(path)
+	} else {
+		real, err = resolveIn(chroot, path)
+	}
+	if err != nil {
+		return path
+	}
+	return real
+}
+
+// errLoop reports symlinks that lead round in a circle.
+var errLoop = errors.New("too many symlinks")
+
+// resolveIn follows the symlinks of path as a child in the chroot root would: absolute ones begin at root again,
+// and .. ends there. The result is a path inside.
+func resolveIn(root, path string) (string, error) {
+	done := "/"
+	todo := strings.Split(path, "/")
+	for links := 0; len(todo) > 0; {
+		name := todo[0]
+		todo = todo[1:]
+		if name == "" || name == "." {
+			continue
+		}
+		next := filepath.Join(done, name) // .. of / is /
+		if name == ".." {
+			done = next
+			continue
+		}
+		stat, err := os.Lstat(filepath.Join(root, next))
+		if err != nil {
+			return "", err
+		}
+		if stat.Mode()&fs.ModeSymlink == 0 {
+			done = next
+			continue
+		}
+		if links++; links > 40 {
+			return "", errLoop
+		}
+		to, err := os.Readlink(filepath.Join(root, next))
+		if err != nil {
+			return "", err
+		}
+		if filepath.IsAbs(to) {
+			done = "/"
+		}
+		todo = append(strings.Split(to, "/"), todo...)
+	}
+	return done, nil
+}
+
+// seenMissing reports that this host sees the directory of path, but no file there.
+func seenMissing(chroot, path string) bool {
+	real := filepath.Join(chroot, realPath(chroot, path))
+	if _, err := os.Stat(filepath.Dir(real)); err != nil {
+		return false
+	}
+	stat, err := os.Stat(real)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && !stat.Mode().IsRegular()
+}

@@ -1,0 +1,151 @@
+package fastcgi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"syscall"
+)
+
+// Pool is one PHP-FPM pool: its slots, its gate, and the files the bridge needs.
+type Pool struct {
+	opts    PoolOptions
+	listen  address
+	bridge  bridgeFile
+	reports *reports
+	log     *slog.Logger
+	metrics *Metrics
+
+	wake chan struct{} // tells Run that a gate was shut
+
+	mu      sync.Mutex
+	gate    gate
+	topics  []*Topic
+	limit   int // slots there are now
+	used    int
+	waiting []*waiter // in order of arrival
+}
+
+// NewPool returns a pool whose gate is shut until [Pool.Run] has seen FPM answer. The options have been validated.
+func NewPool(opts PoolOptions, log *slog.Logger, m *Metrics) *Pool {
+	p := &Pool{
+		opts:    opts,
+		listen:  parseListen(opts.Listen),
+		bridge:  newBridgeFile(opts),
+		log:     log.With("pool", opts.Name),
+		metrics: m,
+		wake:    make(chan struct{}, 1),
+		gate:    newGate(),
+		limit:   opts.Children,
+	}
+	p.reports = newReports(p.bridge, opts.Name, p.log)
+	return p
+}
+
+// Prepare writes the bridge and opens the report socket. Call it after the pool's topics are made: a pool whose
+// topics are all raw needs neither. The error says what to do.
+func (p *Pool) Prepare() error {
+	if p.allRaw() {
+		return nil
+	}
+	if err := p.bridge.ensure(); err != nil {
+		return fmt.Errorf("fpm %q: %w", p.opts.Name, err)
+	}
+	err := p.reports.listen()
+	if err != nil && !p.bridge.given {
+		return fmt.Errorf("fpm %q: %w", p.opts.Name, err)
+	}
+	if err != nil { // a deployed bridge works without, but for scripts that finish their request early
+		p.log.Warn("no report socket", "error", err)
+	}
+	return nil
+}
+
+func (p *Pool) allRaw() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, t := range p.topics {
+		if t.opts.Bridge {
+			return false
+		}
+	}
+	return len(p.topics) > 0
+}
+
+// Run looks after the pool until ctx is done: it opens gates again, listens for reports and follows FPM's status
+// page. ctx must outlive the jobs, whose reports it takes. When it returns, every goroutine it started has ended.
+func (p *Pool) Run(ctx context.Context) {
+	var wg sync.WaitGroup
+	wg.Go(func() { p.keepGates(ctx) })
+	wg.Go(func() { p.reports.run(ctx) })
+	wg.Go(func() { p.watchStatus(ctx) })
+	wg.Wait()
+}
+
+// Health returns nil while FPM answers, else the reason why it is thought not to.
+func (p *Pool) Health() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.gate.reason
+}
+
+// shutPool keeps jobs from starting until FPM answers again.
+func (p *Pool) shutPool(reason error) {
+	p.mu.Lock()
+	news := p.gate.shut(reason)
+	p.metrics.poolGate(p.opts.Name, false)
+	p.mu.Unlock()
+	if news {
+		p.log.Warn("php-fpm is unavailable", "listen", p.opts.Listen, "reason", reason)
+	}
+	p.wakeProber()
+}
+
+func (p *Pool) openPool() {
+	p.mu.Lock()
+	news := p.gate.unshut()
+	p.metrics.poolGate(p.opts.Name, true)
+	p.grant()
+	p.mu.Unlock()
+	if news {
+		p.log.Info("php-fpm answers", "listen", p.opts.Listen)
+	}
+	p.wakeProber() // topics wait for it with their own checks
+}
+
+// proven forgets the faults of the pool and of t, if there were any: a run has started and come to an end.
+func (p *Pool) proven(t *Topic) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gate.faults, t.gate.faults = 0, 0
+}
+
+func (p *Pool) wakeProber() {
+	select {
+	case p.wake <- struct{}{}:
+	default: // it has been told
+	}
+}
+
+// explainDial adds to a dial error what can be done about it.
+func explainDial(to address, err error) error {
+	switch {
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("%w: listen.owner, listen.group and listen.mode of the FPM pool must admit uid %d, gid %d", err, os.Geteuid(), os.Getegid())
+	case errors.Is(err, syscall.EAGAIN):
+		return fmt.Errorf("%w: FPM's backlog is full", err)
+	case errors.Is(err, syscall.ENOENT):
+		return fmt.Errorf("%w: php-fpm is not running, or listens elsewhere", err)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("%w: php-fpm is not running", err)
+	}
+	return err
+}
+
+// outOfDescriptors reports that err is this process's own limit, not FPM's fault.
+func outOfDescriptors(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+}

@@ -1,0 +1,168 @@
+package fastcgi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+const (
+	// poolProbeEvery and topicProbeEvery bound the backoff of the checks while a gate is shut.
+	poolProbeEvery  = time.Second
+	topicProbeEvery = 5 * time.Second
+
+	// pingPatience is how long a check of the pool waits. No answer means that all children are busy: FPM is up.
+	pingPatience = 2 * time.Second
+	// checkPatience is how long a check of a topic's files waits for a free child.
+	checkPatience = 30 * time.Second
+)
+
+// errBusy reports that FPM took the connection and no child was free to answer.
+var errBusy = errors.New("no child was free to answer")
+
+// keepGates opens shut gates again, each by checks of its own, until ctx is done.
+func (p *Pool) keepGates(ctx context.Context) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for ctx.Err() == nil {
+		for _, reopen := range p.toReopen() {
+			wg.Go(func() { reopen(ctx) })
+		}
+		select {
+		case <-p.wake:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// toReopen returns what is to be started for gates that are shut and that nobody probes. While the pool's is
+// shut, the topics' wait.
+func (p *Pool) toReopen() []func(context.Context) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.gate.open() {
+		if p.gate.probing {
+			return nil
+		}
+		p.gate.probing = true
+		return []func(context.Context){p.reopen}
+	}
+	var list []func(context.Context)
+	for _, t := range p.topics {
+		if !t.gate.open() && !t.gate.probing {
+			t.gate.probing = true
+			list = append(list, t.reopen)
+		}
+	}
+	return list
+}
+
+// reopen asks until FPM answers, then opens the pool's gate.
+func (p *Pool) reopen(ctx context.Context) {
+	for p.pause(ctx, &p.gate, poolProbeEvery) {
+		err := p.Ping(ctx)
+		if err == nil {
+			p.endProbing(&p.gate)
+			p.openPool()
+			return
+		}
+		if ctx.Err() == nil {
+			p.shutPool(err)
+		}
+	}
+	p.endProbing(&p.gate)
+}
+
+// reopen checks the topic's files until they are there, then opens its gate. It gives up when the pool is down:
+// the pool's return begins it anew.
+func (t *Topic) reopen(ctx context.Context) {
+	p := t.pool
+	for p.pause(ctx, &t.gate, topicProbeEvery) && p.Health() == nil {
+		err := t.check(ctx)
+		if err == nil {
+			p.endProbing(&t.gate)
+			t.open()
+			return
+		}
+		var down *downError
+		switch {
+		case ctx.Err() != nil:
+		case errors.As(err, &down):
+			p.endProbing(&t.gate)
+			p.shutPool(down.cause)
+			return
+		default:
+			t.shut(err)
+		}
+	}
+	p.endProbing(&t.gate)
+}
+
+func (p *Pool) endProbing(g *gate) {
+	p.mu.Lock()
+	g.probing = false
+	p.mu.Unlock()
+	p.wakeProber() // it may have been shut again meanwhile
+}
+
+// pause waits out g's backoff, at most most, which makes the next one longer. It reports false when ctx is done.
+func (p *Pool) pause(ctx context.Context, g *gate, most time.Duration) bool {
+	p.mu.Lock()
+	wait := backoff(g.faults, most)
+	g.faults++
+	p.mu.Unlock()
+	pauseFor(ctx, wait)
+	return ctx.Err() == nil
+}
+
+// downError reports that the pool itself did not answer.
+type downError struct{ cause error }
+
+func (e *downError) Error() string { return e.cause.Error() }
+
+// Ping asks FPM for an answer now. All children being busy is an answer, too.
+func (p *Pool) Ping(ctx context.Context) error {
+	if !p.allRaw() && p.bridge.ensure() == nil {
+		_, err := p.askBridge(ctx, p.listen, order{Mode: modeCheck}, pingPatience)
+		return p.upUnlessDown(err)
+	}
+	// Any answer will do; a script that is not there makes FPM give one without running anything.
+	_, err := p.ask(ctx, p.listen, baseParams("/sidecar-ping", "/sidecar-ping", "/", ""), newNonce(), pingPatience)
+	return p.upUnlessDown(err)
+}
+
+func (p *Pool) upUnlessDown(err error) error {
+	var down *downError
+	if errors.As(err, &down) {
+		return down.cause
+	}
+	return nil
+}
+
+// check finds out whether the topic's jobs could start: bridge, script and bootstrap are there and FPM may read them.
+func (t *Topic) check(ctx context.Context) error {
+	p := t.pool
+	if !t.opts.Bridge {
+		// Running the script is the only way to ask FPM, and that is the job's business.
+		if seenMissing(p.opts.Chroot, t.opts.Script) {
+			return fmt.Errorf("script %s does not exist", t.opts.Script)
+		}
+		return nil
+	}
+	if err := p.bridge.ensure(); err != nil {
+		return err
+	}
+	target := resolve(p.opts.Chroot, t.opts)
+	answer, err := p.askBridge(ctx, p.listen, order{Mode: modeCheck, Script: target.script, Bootstrap: target.bootstrap}, checkPatience)
+	switch {
+	case err != nil:
+		return err
+	case answer.sign == nil:
+		return fmt.Errorf("bridge %s: %s", p.bridge.path, answer.refusal())
+	case answer.sign.Verdict != "done":
+		return errors.New(answer.sign.Error)
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package fastcgi
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// ticksPerSecond is USER_HZ, the same on every Linux this runs on.
+const ticksPerSecond = 100
+
+var (
+	// errNotOurs reports a pid that is not, or not for certain, the child that said hello.
+	errNotOurs = errors.New("the pid is not for certain the child of this run")
+	// errNoSuchChild reports a pid that nobody has.
+	errNoSuchChild = errors.New("the child is gone")
+)
+
+// killChild kills the child that said hello on conn, age ago. It makes sure first that pid is that child: a pid
+// comes from PHP code and may be another's in another pid namespace, and we may be root.
+//
+// The caller's connection is open and not over: so the child is alive and works for it alone.
+func killChild(pid int, age time.Duration, conn net.Conn) error {
+	if pid <= 1 {
+		return errNotOurs
+	}
+	process, err := os.FindProcess(pid) // holds a pidfd: from here on the pid cannot become another's
+	if err != nil {
+		return err
+	}
+	defer func() { _ = process.Release() }()
+	stat, err := readStat(pid)
+	if err != nil {
+		return errNoSuchChild
+	}
+	if stat.startedWithin(age) {
+		return fmt.Errorf("%w: it is younger than the run", errNotOurs)
+	}
+	if err := isPeer(conn, pid, stat.parent); err != nil {
+		return err
+	}
+	return process.Signal(syscall.SIGKILL)
+}
+
+// procStat is what /proc/<pid>/stat says, as far as it matters here.
+type procStat struct {
+	parent int
+	start  int // ticks since boot
+}
+
+func readStat(pid int) (procStat, error) {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return procStat{}, err
+	}
+	// "pid (name) state parent …", and the name may hold blanks and brackets
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) < 20 {
+		return procStat{}, fmt.Errorf("read the stat of pid %d: %d fields", pid, len(fields))
+	}
+	parent, err := strconv.Atoi(fields[1])
+	start, err2 := strconv.Atoi(fields[19])
+	return procStat{parent: parent, start: start}, errors.Join(err, err2)
+}
+
+// startedWithin reports that the process is younger than age, by more than the clocks' grain.
+func (s procStat) startedWithin(age time.Duration) bool {
+	text, err := os.ReadFile("/proc/uptime")
+	up, _, _ := strings.Cut(string(text), " ")
+	now, err2 := strconv.ParseFloat(up, 64)
+	if err != nil || err2 != nil {
+		return true
+	}
+	return float64(s.start)/ticksPerSecond > now-age.Seconds()+0.1
+}
+
+// isPeer makes sure that pid is at the other end of conn: on a unix socket a child of the process that listens
+// there, as the kernel knows it; on TCP the holder of the other socket.
+func isPeer(conn net.Conn, pid, parent int) error {
+	switch c := conn.(type) {
+	case *net.UnixConn:
+		listener, err := listenerPID(c)
+		if err != nil {
+			return err
+		}
+		if listener <= 1 || listener != parent { // 1: systemd opened the socket; 0: another namespace
+			return fmt.Errorf("%w: its parent is %d, the socket's owner %d", errNotOurs, parent, listener)
+		}
+		return nil
+	case *net.TCPConn:
+		return holdsTCP(pid, c)
+	}
+	return errNotOurs
+}
+
+// listenerPID returns the pid of the process that listens at the other end: SO_PEERCRED of a connected client.
+func listenerPID(c *net.UnixConn) (int, error) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var cred *syscall.Ucred
+	var credErr error
+	err = raw.Control(func(fd uintptr) {
+		cred, credErr = syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED)
+	})
+	if err := errors.Join(err, credErr); err != nil {
+		return 0, err
+	}
+	return int(cred.Pid), nil
+}
+
+// holdsTCP makes sure that pid has the other end of c open. Only a child on this host can be found.
+func holdsTCP(pid int, c *net.TCPConn) error {
+	inode, err := peerInode(c)
+	if err != nil {
+		return err
+	}
+	links, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "fd", "*"))
+	if err != nil {
+		return err
+	}
+	for _, link := range links {
+		if to, err := os.Readlink(link); err == nil && to == "socket:["+inode+"]" {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: it does not hold the connection", errNotOurs)
+}
+
+// peerInode finds the socket at the other end of c in this host's tables.
+func peerInode(c *net.TCPConn) (string, error) {
+	theirs, ours := procAddrs(c.RemoteAddr()), procAddrs(c.LocalAddr())
+	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		text, err := os.ReadFile(table)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			f := strings.Fields(line) // number, local, remote, …, inode
+			if len(f) > 9 && slices.Contains(theirs, f[1]) && slices.Contains(ours, f[2]) && f[9] != "0" {
+				return f[9], nil
+			}
+		}
+	}
+	return "", fmt.Errorf("%w: the other end of the connection is not on this host", errNotOurs)
+}
+
+// procAddrs writes an address as /proc/net/tcp and tcp6 do: each 32 bits of the IP in the host's order, in hex.
+func procAddrs(a net.Addr) []string {
+	tcp, ok := a.(*net.TCPAddr)
+	if !ok {
+		return nil
+	}
+	var forms []string
+	for _, ip := range []net.IP{tcp.IP.To4(), tcp.IP.To16()} { // a v4 peer of a socket that listens on [::] is in tcp6
+		words := slices.Clone(ip)
+		for word := range slices.Chunk(words, 4) {
+			slices.Reverse(word)
+		}
+		forms = append(forms, fmt.Sprintf("%s:%04X", strings.ToUpper(hex.EncodeToString(words)), tcp.Port))
+	}
+	return forms
+}

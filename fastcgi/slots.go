@@ -1,0 +1,101 @@
+package fastcgi
+
+import (
+	"context"
+	"slices"
+)
+
+// waiter is one Acquire that waits for its slots. Guarded by Pool.mu until ready is closed.
+type waiter struct {
+	topic *Topic
+	most  int
+	got   int
+	ready chan struct{}
+}
+
+// Acquire waits until pool and topic are open and at least one slot is free, and takes between 1 and most of them.
+// It returns 0 only when ctx is done.
+func (t *Topic) Acquire(ctx context.Context, most int) int {
+	w := &waiter{topic: t, most: max(1, most), ready: make(chan struct{})}
+	p := t.pool
+	p.mu.Lock()
+	p.waiting = append(p.waiting, w)
+	p.grant()
+	p.mu.Unlock()
+	select {
+	case <-w.ready:
+		return w.got
+	case <-ctx.Done():
+		return p.leave(w)
+	}
+}
+
+// Release gives n slots back.
+func (t *Topic) Release(n int) {
+	p := t.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t.used -= n
+	p.used -= n
+	p.grant()
+}
+
+// leave takes w out of the queue; what it was granted in this moment it keeps.
+func (p *Pool) leave(w *waiter) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiting = slices.DeleteFunc(p.waiting, func(other *waiter) bool { return other == w })
+	return w.got
+}
+
+// grant hands out free slots one by one, each to the waiting topic that has least of them for its weight, and
+// wakes whoever got some. p.mu is held.
+func (p *Pool) grant() {
+	for p.gate.open() && p.used < p.limit {
+		w := p.poorest()
+		if w == nil {
+			break
+		}
+		w.got++
+		w.topic.used++
+		p.used++
+	}
+	p.waiting = slices.DeleteFunc(p.waiting, func(w *waiter) bool {
+		if w.got > 0 {
+			close(w.ready)
+		}
+		return w.got > 0
+	})
+	p.metrics.slotsChanged(p.opts.Name, p.limit, p.used)
+}
+
+// poorest returns the waiter whose topic would have the smallest share with one slot more; the first of equals.
+func (p *Pool) poorest() *waiter {
+	var poorest *waiter
+	for _, w := range p.waiting {
+		t := w.topic
+		if w.got == w.most || t.used >= t.opts.Workers || !t.gate.open() {
+			continue
+		}
+		// (used+1)/weight compared crosswise
+		if poorest == nil || (t.used+1)*poorest.topic.opts.Weight < (poorest.topic.used+1)*t.opts.Weight {
+			poorest = w
+		}
+	}
+	return poorest
+}
+
+// setLimit says how many slots there are now.
+func (p *Pool) setLimit(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.limit = n
+	p.grant()
+}
+
+// load returns the slots in use and whether any are wanted.
+func (p *Pool) load() (used, limit int, wanted bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.used, p.limit, len(p.waiting) > 0
+}

@@ -1,0 +1,4 @@
+<?php
+
+// Ends as old consumers end. FPM answers the same as to exit(1).
+exit(0);

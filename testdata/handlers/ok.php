@@ -1,0 +1,4 @@
+<?php
+
+// Does its work, says so, ends normally.
+echo 'success';

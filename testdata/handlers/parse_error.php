@@ -1,0 +1,5 @@
+<?php
+
+// Does not compile.
+echo 'success'
+$x = ;

@@ -1,0 +1,8 @@
+<?php
+
+// Says never again, by a class of the team's own.
+final class RejectJob extends RuntimeException
+{
+}
+
+throw new RejectJob('order was deleted');

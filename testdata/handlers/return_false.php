@@ -1,0 +1,4 @@
+<?php
+
+// Returns false, which old workers ignore.
+return false;

@@ -1,0 +1,7 @@
+<?php
+
+// Behaves like a web request with a session.
+session_start();
+$_SESSION['seen'] = true;
+usleep(300000);
+echo 'success';

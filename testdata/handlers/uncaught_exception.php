@@ -1,0 +1,4 @@
+<?php
+
+// Throws at once.
+throw new RuntimeException('database gone');
