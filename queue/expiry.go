@@ -39,8 +39,8 @@ type expiry struct {
 // outage notes that Redis did not answer.
 func (e *expiry) outage() { e.away = true }
 
-// until returns how long after now to look.
-func (e *expiry) until(now time.Time) time.Duration { return e.next.Sub(now) }
+// wait returns how long it is until the next look.
+func (e *expiry) wait() time.Duration { return time.Until(e.next) }
 
 // lookIfTime looks for expired claims when it is time. After an outage it first leaves the other
 // consumers one renewal interval: their leases ended while they could not renew them, and their jobs live.

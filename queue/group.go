@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 )
 
 // group is the settlements of one action that wait for their write.
@@ -12,12 +13,17 @@ type group struct {
 	action  Action
 	write   func(context.Context, []*settlement) ([]SettleResult, error)
 	trouble *trouble
+	linger  time.Duration // from the first that is pending to the write
 
 	mu      sync.Mutex // guards what follows
 	pending []*settlement
 	closed  bool
 	wake    chan struct{} // cap 1: pending or closed changed
 }
+
+// giveBackLinger is how long texts for the head of ready are collected: when a process stops, or FPM does, many
+// come back at nearly the same moment, and only those of one write keep their order.
+const giveBackLinger = 5 * time.Millisecond
 
 // groupMost bounds a write: Redis serves nobody else while it runs.
 const groupMost = 128
@@ -53,9 +59,12 @@ func (g *group) putBack(left []*settlement) {
 // take waits for settlements and takes up to groupMost of them; none when all are through or ctx is done.
 func (g *group) take(ctx context.Context) []*settlement {
 	for ctx.Err() == nil {
-		batch, closed := g.next()
-		if len(batch) > 0 || closed {
-			return batch
+		waiting, closed := g.waiting()
+		if waiting && !closed {
+			pause(ctx, g.linger)
+		}
+		if waiting || closed {
+			return g.next()
 		}
 		select {
 		case <-ctx.Done():
@@ -65,16 +74,23 @@ func (g *group) take(ctx context.Context) []*settlement {
 	return nil
 }
 
-func (g *group) next() (batch []*settlement, closed bool) {
+// waiting reports whether any are pending, and whether more can come.
+func (g *group) waiting() (waiting, closed bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.pending) > 0, g.closed
+}
+
+func (g *group) next() []*settlement {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	n := min(len(g.pending), groupMost)
 	if g.action == GiveBack {
-		return g.nextGivenBack(n), g.closed
+		return g.nextGivenBack(n)
 	}
-	batch = slices.Clone(g.pending[:n])
+	batch := slices.Clone(g.pending[:n])
 	g.pending = append(g.pending[:0], g.pending[n:]...)
-	return batch, g.closed
+	return batch
 }
 
 // nextGivenBack takes those claimed last: each write puts its texts before what is at the head of ready,

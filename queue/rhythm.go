@@ -4,8 +4,9 @@ import "time"
 
 const (
 	// slowPoll is how often a topic is looked at although Redis tells us of every change: a wake-up
-	// that got lost must not stall it. Five idle topics make three or four commands a second of it.
-	slowPoll = 3 * time.Second
+	// that got lost must not stall it. With the looks for expired claims, five idle topics make three or
+	// four commands a second of it, eight while jobs ran a short time ago.
+	slowPoll = 4 * time.Second
 
 	// wakeGap is the least time between a reply and the next call that only a change in Redis asks for:
 	// a flood of writes costs 500 calls a second, and our own writes, of which we are told as well, no spin.

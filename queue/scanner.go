@@ -74,23 +74,29 @@ func (s *Scanner) scanOnce(ctx context.Context) (Promotion, error) {
 	return p, nil
 }
 
-// rest waits until the next text is due, the pool changes, expired claims are to be looked for, or the poll.
+// rest waits until the next text is due, the pool changes, or the poll. Expired claims are looked for meanwhile.
 func (s *Scanner) rest(take context.Context, p Promotion, answered time.Time) {
-	until := answered.Add(min(s.untilDue(p), s.expiry.until(answered)))
+	until := answered.Add(s.untilDue(p))
 	wake := s.wake
 	if p.Backpressure {
 		wake = nil // whatever comes into the pool, it cannot move
 	}
-	timer := time.NewTimer(time.Until(until))
-	defer timer.Stop()
-	select {
-	case <-take.Done():
-	case <-timer.C:
-	case <-wake:
-		if soon := answered.Add(wakeGap); soon.Before(until) {
-			until = soon
+	for {
+		timer := time.NewTimer(min(time.Until(until), s.expiry.wait()))
+		select {
+		case <-take.Done():
+			timer.Stop()
+			return
+		case <-wake:
+			timer.Stop()
+			pause(take, min(time.Until(until), wakeGap-time.Since(answered)))
+			return
+		case <-timer.C:
+			if time.Until(until) <= 0 {
+				return
+			}
+			s.expiry.lookIfTime(take)
 		}
-		pause(take, time.Until(until))
 	}
 }
 

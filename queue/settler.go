@@ -57,6 +57,7 @@ func newSettler(store *Store, keeper *Keeper, metrics *topicMetrics, log *slog.L
 			wake:    make(chan struct{}, 1),
 		}
 	}
+	s.groups[GiveBack].linger = giveBackLinger
 	return s
 }
 

@@ -1,0 +1,100 @@
+package queue_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"sidecar/compat"
+	"sidecar/queue"
+)
+
+// C64
+func TestALongJobKeepsItsLease(t *testing.T) {
+	short := func(o *queue.Options) { o.Lease = 900 * time.Millisecond }
+	b := newBench(t, short)
+	r := newRuns()
+	handle := func(ctx context.Context, job compat.Job) compat.Outcome {
+		defer r.begin(job)()
+		wait(ctx, 2500*time.Millisecond)
+		return done
+	}
+	f := startFlow(t, b, short, handle)
+	other := startFlow(t, benchOn(b.server, short), short, handle)
+	b.ready(t, text("a"))
+	eventually(t, "the end of the run", func() bool { return r.count() > 0 && b.empty(t) })
+	if r.count() != 1 {
+		t.Errorf("%d runs, want 1", r.count())
+	}
+	if lost := f.sum(t, "sidecar_leases_lost_total") + other.sum(t, "sidecar_leases_lost_total"); lost != 0 {
+		t.Errorf("%v leases lost, want none", lost)
+	}
+	wantKeys(t, b, Keys{})
+}
+
+func TestALeaseTakenByAnotherConsumerIsReportedAndLeftAlone(t *testing.T) {
+	short := func(o *queue.Options) { o.Lease = 900 * time.Millisecond }
+	b := newBench(t, short)
+	r := newRuns()
+	release := make(chan struct{})
+	f := startFlow(t, b, short, func(_ context.Context, job compat.Job) compat.Outcome {
+		defer r.begin(job)()
+		<-release
+		return compat.Outcome{Verdict: compat.Failed, Error: "no"}
+	})
+	b.ready(t, text("a"))
+	eventually(t, "the run", func() bool { return r.count() == 1 })
+	b.do(t, "ZADD", b.keys.Running, b.nowMS(t)+60_000, text("a")) // the old worker's own deadline
+	eventually(t, "the loss to be seen", func() bool { return f.sum(t, "sidecar_leases_lost_total") == 1 })
+	close(release)
+	eventually(t, "the end of the run", func() bool { return f.consumer.Health().InHand == 0 })
+	wantKeys(t, b, Keys{Running: map[string]string{text("a"): "60s"}})
+	if f.log.count("lease lost before its end", "trusts its own clock", "uuid=a") != 1 {
+		t.Error("the log does not tell, once, what it means")
+	}
+	if got := f.sum(t, "sidecar_leases_lost_total"); got != 1 {
+		t.Errorf("counted %v lost, want 1", got)
+	}
+}
+
+func TestASettlementFindsALostLease(t *testing.T) {
+	b := newBench(t, nil)
+	r := newRuns()
+	release := make(chan struct{})
+	f := startFlow(t, b, nil, func(_ context.Context, job compat.Job) compat.Outcome {
+		defer r.begin(job)()
+		<-release
+		return done
+	})
+	b.ready(t, text("a"))
+	eventually(t, "the run", func() bool { return r.count() == 1 })
+	b.do(t, "ZADD", b.keys.Running, b.nowMS(t)+60_000, text("a"))
+	close(release)
+	eventually(t, "the loss to be seen", func() bool { return f.sum(t, "sidecar_leases_lost_total") == 1 })
+	wantKeys(t, b, Keys{Running: map[string]string{text("a"): "60s"}})
+}
+
+func TestLeasesOutliveAnOutageLongerThanThemselves(t *testing.T) {
+	short := func(o *queue.Options) { o.Lease = 600 * time.Millisecond }
+	b := newBench(t, short, "appendonly yes", "appendfsync always")
+	r := newRuns()
+	release := make(chan struct{})
+	f := startFlow(t, b, short, func(_ context.Context, job compat.Job) compat.Outcome {
+		defer r.begin(job)()
+		<-release
+		return done
+	})
+	b.ready(t, text("a"))
+	eventually(t, "the run", func() bool { return r.count() == 1 })
+	b.server.Kill()
+	eventually(t, "renewals to fail", func() bool { return f.log.count("redis refuses", "step=renew") > 0 })
+	wait(t.Context(), 1500*time.Millisecond)
+	b.server.Start()
+	eventually(t, "renewals to work", func() bool { return f.log.count("redis works again", "step=renew") > 0 })
+	close(release)
+	eventually(t, "the end of the run", func() bool { return f.consumer.Health().InHand == 0 })
+	if got := f.sum(t, "sidecar_leases_lost_total"); got != 0 || r.count() != 1 {
+		t.Errorf("%v leases lost and %d runs, want none and 1", got, r.count())
+	}
+	wantKeys(t, b, Keys{})
+}
