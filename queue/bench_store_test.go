@@ -25,9 +25,9 @@ func legacyScript(t testing.TB, name string) *redis.Script {
 	return redis.NewScript(string(source))
 }
 
-// fill is a script, since a benchmark fills half a million texts of 300 bytes: KEYS[1] the key, ARGV: its
+// fillScript is a script, since a benchmark fills half a million texts of 300 bytes: KEYS[1] the key, ARGV: its
 // type, the first number, how many, and the filling.
-var fill = redis.NewScript(`
+var fillScript = redis.NewScript(`
 for i = ARGV[2], ARGV[2] + ARGV[3] - 1 do
   local text = '{"uuid":"' .. string.format('%032d', i) .. '","topic":"mail","payload":"' .. ARGV[4] .. '","retry":0,"last_error":""}'
   if ARGV[1] == 'zset' then redis.call('ZADD', KEYS[1], 1000000000000 + i, text) else redis.call('RPUSH', KEYS[1], text) end
@@ -37,7 +37,7 @@ func (b bench) fill(t testing.TB, key, kind string, n int) {
 	t.Helper()
 	b.do(t, "FLUSHALL")
 	for i := 0; i < n; i += 5000 {
-		err := fill.Run(t.Context(), b.rdb, []string{key}, kind, i, min(5000, n-i), strings.Repeat("x", 205)).Err()
+		err := fillScript.Run(t.Context(), b.rdb, []string{key}, kind, i, min(5000, n-i), strings.Repeat("x", 205)).Err()
 		if err != nil && err != redis.Nil { //nolint:errorlint // go-redis returns it bare
 			t.Fatal(err)
 		}

@@ -23,7 +23,7 @@ const (
 // fake is a small scripted TCP peer that speaks RESP. With an upstream it is a proxy before it.
 type fake struct {
 	addr     string
-	upstream string
+	upstream func() string                 // nil: none
 	answer   func(command []string) string // the raw reply, or one of the constants
 
 	mu   sync.Mutex // guards what follows
@@ -32,11 +32,17 @@ type fake struct {
 
 // newFake starts a fake server. answer is called for each command, from several goroutines.
 func newFake(t testing.TB, answer func(command []string) string) *fake {
-	return newProxy(t, "", answer)
+	return newProxyTo(t, nil, answer)
 }
 
 // newProxy starts a fake server before the real one at upstream.
 func newProxy(t testing.TB, upstream string, answer func(command []string) string) *fake {
+	t.Helper()
+	return newProxyTo(t, func() string { return upstream }, answer)
+}
+
+// newProxyTo is newProxy where each connection asks for the server it goes to.
+func newProxyTo(t testing.TB, upstream func() string, answer func(command []string) string) *fake {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -92,9 +98,9 @@ func (f *fake) serve(client net.Conn, stop <-chan struct{}) {
 		_ = client.Close()
 	}()
 	var server net.Conn
-	if f.upstream != "" {
+	if f.upstream != nil {
 		var err error
-		if server, err = net.Dial("tcp", f.upstream); err != nil {
+		if server, err = net.Dial("tcp", f.upstream()); err != nil {
 			return
 		}
 		defer func() { _ = server.Close() }()

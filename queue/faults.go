@@ -119,15 +119,14 @@ func FaultOf(err error) Fault {
 	if err == nil {
 		return 0
 	}
+	if errors.Is(err, errTryAgain) {
+		return TryAgain
+	}
 	var reply redis.Error
-	if !errors.As(err, &reply) && !errors.Is(err, errTryAgain) {
-		return faultBelow(err)
+	if errors.As(err, &reply) && !errors.Is(err, redis.Nil) { // Nil is an answer, to a question of the client's own
+		return faultOfReply(reply.Error())
 	}
-	text := err.Error()
-	if reply != nil {
-		text = reply.Error()
-	}
-	return faultOfReply(text)
+	return faultBelow(err)
 }
 
 // faultOfReply reads the error text of a server. The first word decides; only then is the rest looked at, for

@@ -22,12 +22,13 @@ import (
 	"sidecar/queue"
 )
 
-func open(t testing.TB, opts queue.RedisOptions) redis.UniversalClient {
+// open opens a client for the topics, with protocol 3 unless opts say otherwise.
+func open(t testing.TB, opts queue.RedisOptions, topics ...string) redis.UniversalClient {
 	t.Helper()
 	if opts.Protocol == 0 {
 		opts.Protocol = 3
 	}
-	rdb, err := queue.Open(opts, []string{"mail"})
+	rdb, err := queue.Open(opts, topics)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,6 +231,25 @@ func TestOpenWithTLS(t *testing.T) {
 	named := open(t, queue.RedisOptions{URL: at, TLS: queue.TLSOptions{CAFile: ca, CertFile: cert, KeyFile: key, ServerName: "elsewhere"}})
 	if err := named.Ping(t.Context()).Err(); err == nil {
 		t.Error("a certificate for another name was accepted")
+	}
+}
+
+func TestOpenBySentinelFindsTheMaster(t *testing.T) {
+	master := testenv.Redis(t)
+	sentinel := testenv.Sentinel(t, master, "jobs")
+	c := open(t, queue.RedisOptions{Addrs: []string{testenv.FreeAddr(t), sentinel.Addr}, Sentinel: "jobs", DB: 2}, "mail")
+	if err := c.Set(t.Context(), "k", "v", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if keys := master.Client().Info(t.Context(), "keyspace").Val(); !strings.Contains(keys, "db2:keys=1") {
+		t.Errorf("the master holds %q, want the key in database 2", keys)
+	}
+	w := startWaker(t, c, "", "mail")
+	active(t, w, "mail")
+
+	unknown := open(t, queue.RedisOptions{Addrs: []string{sentinel.Addr}, Sentinel: "other"}, "mail")
+	if err := unknown.Ping(t.Context()).Err(); queue.FaultOf(err) != queue.ClusterDown {
+		t.Errorf("a master nobody knows: %v, want clusterdown", err)
 	}
 }
 

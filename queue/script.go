@@ -71,10 +71,21 @@ func (s script) run(ctx context.Context, rdb redis.UniversalClient, keys []strin
 	return s.eval(ctx, rdb, keys, args)
 }
 
-func (s script) eval(ctx context.Context, node redis.Scripter, keys []string, args []any) (any, error) {
-	reply, err := node.EvalSha(ctx, s.sha, keys, args...).Result()
+// node is one server, or the client that stands for it.
+type node interface {
+	redis.Scripter
+	Do(ctx context.Context, args ...any) *redis.Cmd
+}
+
+func (s script) eval(ctx context.Context, n node, keys []string, args []any) (any, error) {
+	reply, err := n.EvalSha(ctx, s.sha, keys, args...).Result()
 	if FaultOf(err) == NoScript {
-		reply, err = node.Eval(ctx, s.source, keys, args...).Result()
+		reply, err = n.Eval(ctx, s.source, keys, args...).Result()
+	}
+	if FaultOf(err) == ReadOnly && !redis.HasErrorPrefix(err, "READONLY") {
+		// Before Redis 7 the error of a script hides this word, and only to it the client gives up its
+		// connection to a server that was demoted. A plain write that writes nothing brings it out.
+		_ = n.Do(ctx, "ZREMRANGEBYRANK", keys[0], 1, 0).Err()
 	}
 	return reply, err
 }

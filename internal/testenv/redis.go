@@ -38,6 +38,12 @@ type RedisServer struct {
 // is one line of redis.conf, as in Redis(t, "maxmemory 10mb", "appendonly yes").
 func Redis(t testing.TB, options ...string) *RedisServer {
 	t.Helper()
+	return start(t, nil, append([]string{`save ""`, "appendonly no"}, options...)...)
+}
+
+// start writes the lines into a redis.conf, starts a server on it and ends that with the test.
+func start(t testing.TB, args []string, lines ...string) *RedisServer {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "redis") // not t.TempDir: a socket's path has 108 bytes at most
 	if err != nil {
 		t.Fatal(err)
@@ -50,17 +56,24 @@ func Redis(t testing.TB, options ...string) *RedisServer {
 		t:      t,
 	}
 	_, port, _ := net.SplitHostPort(s.Addr)
-	conf := fmt.Sprintf("bind 127.0.0.1\nport %s\nunixsocket %s\ndir %s\nsave \"\"\nappendonly no\n", port, s.Socket, dir)
-	for _, line := range options {
+	conf := fmt.Sprintf("bind 127.0.0.1\nport %s\nunixsocket %s\ndir %s\n", port, s.Socket, dir)
+	for _, line := range lines {
 		conf += line + "\n"
 	}
 	if err := os.WriteFile(filepath.Join(dir, "redis.conf"), []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.args = []string{filepath.Join(dir, "redis.conf")}
+	s.args = append([]string{filepath.Join(dir, "redis.conf")}, args...)
 	s.Start()
 	t.Cleanup(s.Kill)
 	return s
+}
+
+// Sentinel starts a Sentinel that watches master under the given name. It alone is the quorum.
+func Sentinel(t testing.TB, master *RedisServer, name string) *RedisServer {
+	t.Helper()
+	host, port, _ := net.SplitHostPort(master.Addr)
+	return start(t, []string{"--sentinel"}, fmt.Sprintf("sentinel monitor %s %s %s 1", name, host, port))
 }
 
 // FreeAddr returns an address on this machine where nobody listens.
