@@ -243,7 +243,7 @@ func TestAFailedJobsOldMarkIsTakenBack(t *testing.T) {
 	b.do(t, "SET", b.keys.Idem("a"), "1")
 	b.ready(t, text("a"))
 	r := newRuns()
-	startFlow(t, b, on, r.handler(compat.Outcome{Verdict: compat.Failed, Error: "no"}))
+	startFlow(t, b, on, r.handler(failed))
 	eventually(t, "the failure", func() bool { return b.size(t, b.keys.Pool) == 1 })
 	wantKeys(t, b, Keys{Pool: map[string]string{`{"uuid":"a","retry":1,"last_error":"no"}`: "5s"}})
 }

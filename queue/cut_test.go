@@ -155,7 +155,7 @@ func TestALostReplyCountsOneFailure(t *testing.T) {
 	c := newCutter(t, b.server)
 	b = c.behind(t, b, nil)
 	r := newRuns()
-	f := startFlow(t, b, func(o *queue.Options) { o.Workers = 1 }, r.handler(compat.Outcome{Verdict: compat.Failed, Error: "no"}))
+	f := startFlow(t, b, func(o *queue.Options) { o.Workers = 1 }, r.handler(failed))
 	want := Keys{Pool: map[string]string{}}
 	for i := range rounds {
 		c.cut(t, "requeue", 1, false)
@@ -186,7 +186,7 @@ func TestALostReplyDoublesNoJobThatWasRunMeanwhile(t *testing.T) {
 	handle := func(_ context.Context, job compat.Job) compat.Outcome {
 		defer r.begin(job)()
 		if job.Tries() == 0 {
-			return compat.Outcome{Verdict: compat.Failed, Error: "no"}
+			return failed
 		}
 		return done
 	}
@@ -265,7 +265,7 @@ func TestARequestThatNeverArrivedIsOfferedAgain(t *testing.T) {
 	c := newCutter(t, b.server)
 	c.cut(t, "requeue", 3, true)
 	r := newRuns()
-	f := startFlow(t, c.behind(t, b, nil), nil, r.handler(compat.Outcome{Verdict: compat.Failed, Error: "no"}))
+	f := startFlow(t, c.behind(t, b, nil), nil, r.handler(failed))
 	b.ready(t, text("a"))
 	eventually(t, "the failure to be settled", func() bool { return r.count() == 1 && f.consumer.Health().InHand == 0 })
 	wantKeys(t, b, Keys{Pool: map[string]string{`{"uuid":"a","retry":1,"last_error":"no"}`: "5s"}})
@@ -322,7 +322,7 @@ func TestAFrozenRedisCountsOneFailure(t *testing.T) {
 	f := startFlow(t, b, nil, func(_ context.Context, job compat.Job) compat.Outcome {
 		defer r.begin(job)()
 		<-release
-		return compat.Outcome{Verdict: compat.Failed, Error: "no"}
+		return failed
 	})
 	b.ready(t, text("a"), text("b"), text("c"))
 	eventually(t, "the runs", func() bool { return r.count() == 3 })

@@ -250,7 +250,10 @@ func (r *runs) handler(o compat.Outcome) func(context.Context, compat.Job) compa
 	}
 }
 
-var done = compat.Outcome{Verdict: compat.Done}
+var (
+	done   = compat.Outcome{Verdict: compat.Done}
+	failed = compat.Outcome{Verdict: compat.Failed, Error: "no"}
+)
 
 // wait is a handler's work: it ends with d or with ctx.
 func wait(ctx context.Context, d time.Duration) {

@@ -40,7 +40,7 @@ func TestALeaseTakenByAnotherConsumerIsReportedAndLeftAlone(t *testing.T) {
 	f := startFlow(t, b, short, func(_ context.Context, job compat.Job) compat.Outcome {
 		defer r.begin(job)()
 		<-release
-		return compat.Outcome{Verdict: compat.Failed, Error: "no"}
+		return failed
 	})
 	b.ready(t, text("a"))
 	eventually(t, "the run", func() bool { return r.count() == 1 })

@@ -159,7 +159,7 @@ func TestAVerdictWaitsForRedis(t *testing.T) {
 		defer r.begin(job)()
 		<-release
 		if job.UUID() == "fails" {
-			return compat.Outcome{Verdict: compat.Failed, Error: "no"}
+			return failed
 		}
 		return done
 	})

@@ -1,0 +1,149 @@
+package queue_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"sidecar/queue"
+)
+
+// dueJobs puts n jobs with one due time into the pool.
+func dueJobs(t testing.TB, b bench, n int, due float64) {
+	t.Helper()
+	pipe := b.rdb.Pipeline()
+	for i := range n {
+		pipe.ZAdd(t.Context(), b.keys.Pool, redis.Z{Score: due, Member: text(fmt.Sprint(i))})
+	}
+	if _, err := pipe.Exec(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// C81, C92: the top of the hour, after a night with the sidecar off.
+func TestTwentyThousandJobsDueAtOnceHoldUpNobody(t *testing.T) {
+	const jobs = 20_000
+	b := newBench(t, nil, "slowlog-log-slower-than 50000")
+	dueJobs(t, b, jobs, b.nowMS(t)-1000)
+	r := newRuns()
+	five := func(o *queue.Options) { o.Workers = 5 }
+
+	var slowest time.Duration
+	stop := make(chan struct{})
+	var pings sync.WaitGroup
+	pings.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(10 * time.Millisecond):
+				began := time.Now()
+				_ = b.rdb.Ping(t.Context()).Err()
+				slowest = max(slowest, time.Since(began))
+			}
+		}
+	})
+	f := startFlow(t, b, five, r.handler(done))
+	deadline := time.Now().Add(2 * time.Minute)
+	for r.count() < jobs && time.Now().Before(deadline) {
+		wait(t.Context(), 50*time.Millisecond)
+	}
+	close(stop)
+	pings.Wait()
+	eventually(t, "all runs", func() bool { return r.count() == jobs && b.empty(t) })
+	wantKeys(t, b, Keys{})
+	if slowest > 100*time.Millisecond {
+		t.Errorf("a PING took %s, want at most 100ms", slowest)
+	}
+	if slow := b.rdb.SlowLogGet(t.Context(), 10).Val(); len(slow) > 0 {
+		t.Errorf("%d commands took 50ms or more, the first %v", len(slow), slow[0].Args[0])
+	}
+	if f.gate.most > 5 {
+		t.Errorf("%d slots were taken, want at most 5", f.gate.most)
+	}
+	if got := f.sum(t, "sidecar_redis_errors_total"); got != 0 {
+		t.Errorf("%v errors, want none", got)
+	}
+}
+
+// C40
+func TestScoresInSecondsAreReportedOnce(t *testing.T) {
+	b := newBench(t, nil)
+	r := newRuns()
+	f := startFlow(t, b, nil, r.handler(done))
+	for i := range 3 {
+		b.do(t, "ZADD", b.keys.Pool, b.nowMS(t)/1000+3600, text(fmt.Sprint(i)))
+		eventually(t, "the job to run", func() bool { return r.count() == i+1 })
+	}
+	if got := f.log.count("do not look like the topic's score_unit", "looks_like=s"); got != 1 {
+		t.Errorf("%d warnings, want 1", got)
+	}
+}
+
+// C40
+func TestATopicInSecondsIsOnTimeAndStaysInSeconds(t *testing.T) {
+	seconds := func(o *queue.Options) { o.ScoreUnit = queue.Seconds }
+	b := newBench(t, seconds)
+	r := newRuns()
+	f := startFlow(t, b, seconds, r.handler(failed))
+	b.do(t, "ZADD", b.keys.Pool, b.nowMS(t)/1000+0.2, text("a"), b.nowMS(t)/1000+3600, text("later"))
+	eventually(t, "the job to fail", func() bool { return r.count() == 1 && b.size(t, b.keys.Pool) == 2 })
+	wantKeys(t, b, Keys{Pool: map[string]string{`{"uuid":"a","retry":1,"last_error":"no"}`: "5s", text("later"): "3600s"}})
+	if got := f.log.count("score_unit"); got != 0 {
+		t.Errorf("%d warnings, want none", got)
+	}
+}
+
+// C42, C44
+func TestOddScoresRunAtOnceAndNeverSpin(t *testing.T) {
+	b := newBench(t, nil)
+	r := newRuns()
+	startFlow(t, b, func(o *queue.Options) { o.ScanInterval = time.Second }, r.handler(done))
+	eventually(t, "quiet", func() bool { return b.commands(t) > 0 })
+	b.do(t, "ZADD", b.keys.Pool, "+inf", text("never"), "-inf", text("a"), -5, text("b"), 0, text("c"), "1760003600123.4567", text("d"))
+	eventually(t, "the runs", func() bool { return r.count() == 4 })
+	before := b.commands(t)
+	wait(t.Context(), 2*time.Second)
+	if got := b.commands(t) - before; got > 12 {
+		t.Errorf("%d commands in 2s of waiting, want about 6", got)
+	}
+	wantKeys(t, b, Keys{Pool: map[string]string{text("never"): "*"}})
+}
+
+func TestBackpressureIsToldOnceAndEnds(t *testing.T) {
+	narrow := func(o *queue.Options) { o.ReadyMax, o.Workers = 1, 1 }
+	b := newBench(t, narrow)
+	dueJobs(t, b, 10, 1)
+	r := newRuns()
+	release := make(chan struct{})
+	f := startFlow(t, b, narrow, r.halves(release))
+	eventually(t, "backpressure", func() bool { return f.sum(t, "sidecar_backpressure") == 1 })
+	eventually(t, "more of it", func() bool { return f.sum(t, "sidecar_backpressure_total") > 3 })
+	if got := f.log.count("ready is full"); got != 1 {
+		t.Errorf("%d warnings, want 1", got)
+	}
+	close(release)
+	eventually(t, "all runs", func() bool { return r.count() == 10 && b.empty(t) })
+	eventually(t, "its end", func() bool { return f.sum(t, "sidecar_backpressure") == 0 })
+	if f.log.count("ready has room again") == 0 {
+		t.Error("the log does not tell that it ended")
+	}
+}
+
+func TestNoLogLineShowsAText(t *testing.T) {
+	b := newBench(t, nil)
+	r := newRuns()
+	const phone = "13800138000"
+	f := startFlow(t, b, nil, r.handler(failed))
+	b.ready(t, `{"uuid":"a","phone":"`+phone+`"}`, phone)
+	abandoned(t, b, `{"uuid":"b","phone":"`+phone+`"}`)
+	eventually(t, "all to be settled", func() bool { return b.size(t, b.keys.Ready, b.keys.Running) == 0 && b.size(t, b.keys.Pool, b.keys.Dead) == 3 })
+	f.stop(t)
+	if strings.Contains(f.log.String(), phone) {
+		t.Error("the log shows a job's text")
+	}
+}
