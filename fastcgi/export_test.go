@@ -1,0 +1,6 @@
+package fastcgi
+
+import "context"
+
+// Kill asks FPM to kill a child, as a run does that may not kill it itself.
+func Kill(ctx context.Context, p *Pool, pid int) error { return p.kill(ctx, pid) }
