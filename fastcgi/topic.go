@@ -3,6 +3,7 @@ package fastcgi
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"sidecar/compat"
 )
@@ -29,6 +30,13 @@ func (p *Pool) NewTopic(opts TopicOptions) *Topic {
 	p.mu.Unlock()
 	p.wakeProber()
 	return t
+}
+
+// Remove takes the topic off its pool, which no longer looks after its gate. None of its jobs may be running.
+func (t *Topic) Remove() {
+	t.pool.mu.Lock()
+	defer t.pool.mu.Unlock()
+	t.pool.topics = slices.DeleteFunc(t.pool.topics, func(have *Topic) bool { return have == t })
 }
 
 // Handle runs job and returns what it came to. It imposes the topic's timeout; when ctx is done, the script is

@@ -28,9 +28,9 @@ var (
 	errAborted   = errors.New("stopped at once by a second signal")
 )
 
-// lastWait is how long after the jobs in hand were told to stop the sidecar waits for them: to stop their
-// scripts and put their texts back. grace + lastWait stays below the 30 s that release scripts allow (CONTRACT 1.6).
-const lastWait = 4 * time.Second
+// afterGrace is how long after the jobs in hand were told to stop the sidecar waits for them: to stop their
+// scripts and put their texts back. grace + afterGrace stays below the 30 s that release scripts allow (CONTRACT 1.6).
+const afterGrace = 4 * time.Second
 
 // Options are what Run needs.
 type Options struct {
@@ -88,7 +88,7 @@ func newApp(o Options) *app {
 		log:      o.Log,
 		registry: reg,
 		queue:    queue.NewMetrics(reg, topicNames(o.Config)),
-		fastcgi:  fastcgi.NewMetrics(reg, poolNames(o.Config)),
+		fastcgi:  fastcgi.NewMetrics(reg, poolNames(o.Config), topicNames(o.Config)),
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sidecar_reloads_total", Help: "Reloads of the configuration, by result.",
 		}, []string{"result"}),
@@ -138,7 +138,7 @@ func (a *app) run(ctx context.Context) error {
 	start := func(g *generation) {
 		a.setCurrent(g)
 		running.Go(func() {
-			defer a.pools.release(g.pools)
+			defer a.retire(g)
 			if err := g.run(ctx, work); err != nil {
 				select {
 				case refused <- err:
@@ -196,7 +196,7 @@ func (a *app) drain(ctx context.Context, running *sync.WaitGroup, abort context.
 	select {
 	case <-still:
 		a.log.InfoContext(ctx, "stopped")
-	case <-time.After(lastWait):
+	case <-time.After(afterGrace):
 		// What is left keeps its lease and comes back when that ends: nothing is lost.
 		a.log.ErrorContext(ctx, "stopped with jobs in hand; they run again when their lease ends", "in_hand", g.inHand())
 	}

@@ -38,31 +38,55 @@ type topic struct {
 	store    *queue.Store
 	fpm      *fastcgi.Topic
 	consumer *queue.Consumer
+
+	mu      sync.Mutex
+	waiting error // guarded by mu: why it does not run yet
 }
 
-// newGeneration builds what cfg says and reserves what it needs, without taking a job.
+func (t *topic) setWaiting(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.waiting = err
+}
+
+func (t *topic) notWaiting() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.waiting
+}
+
+// newGeneration builds what cfg says and prepares what it needs, without taking a job.
 func (a *app) newGeneration(ctx context.Context, cfg *config.Config) (*generation, error) {
 	rdb, err := queue.Open(cfg.Redis, topicNames(cfg))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
-	}
-	open, err := a.pools.acquire(ctx, cfg.FPM)
-	if err != nil {
-		return nil, errors.Join(err, rdb.Close())
 	}
 	g := &generation{
 		cfg:     cfg,
 		log:     a.log,
 		rdb:     rdb,
 		waker:   queue.NewWaker(rdb, cfg.Redis.KeyPrefix, topicNames(cfg), a.log),
-		pools:   open,
+		pools:   a.pools.acquire(cfg.FPM),
 		leaving: make(chan struct{}),
 	}
 	g.leave = sync.OnceFunc(func() { close(g.leaving) })
 	for _, t := range cfg.Topics {
 		g.topics = append(g.topics, a.newTopic(g, t))
 	}
+	if err := a.pools.start(ctx, g.pools); err != nil {
+		a.retire(g)
+		return nil, err
+	}
 	return g, nil
+}
+
+// retire gives up what the generation has. None of its topics runs any more.
+func (a *app) retire(g *generation) {
+	for _, t := range g.topics {
+		t.fpm.Remove()
+	}
+	a.pools.release(g.pools)
+	_ = g.rdb.Close()
 }
 
 func (a *app) newTopic(g *generation, t config.Topic) *topic {
@@ -82,11 +106,8 @@ func (a *app) newTopic(g *generation, t config.Topic) *topic {
 func (g *generation) run(take, work context.Context) error {
 	take, stop := context.WithCancel(take)
 	var helpers sync.WaitGroup
-	defer func() {
-		stop()
-		helpers.Wait()
-		_ = g.rdb.Close()
-	}()
+	defer helpers.Wait()
+	defer stop()
 	helpers.Go(func() {
 		select {
 		case <-g.leaving:
@@ -100,34 +121,52 @@ func (g *generation) run(take, work context.Context) error {
 	g.setStarted()
 	notifyReady()
 	helpers.Go(func() { g.waker.Run(take) })
-	var consumers sync.WaitGroup
+	var topics sync.WaitGroup
 	for _, t := range g.topics {
-		consumers.Go(func() { t.consumer.Run(take, work) })
+		topics.Go(func() { g.runTopic(take, work, t) })
 	}
-	consumers.Wait()
+	topics.Wait()
 	return nil
+}
+
+// runTopic consumes one topic, once this user may do with its keys all that it takes: a job that can be claimed
+// and not be settled is better left alone. The other topics go on.
+func (g *generation) runTopic(take, work context.Context, t *topic) {
+	if !g.await(take, "waiting for the topic's keys", func() error { return t.store.Check(take) }, t.setWaiting) {
+		return
+	}
+	t.consumer.Run(take, work)
 }
 
 // awaitServer returns when Redis was found fit. It waits out what passes (a server that is down, loading or
 // busy), so that no supervisor gives the process up, and returns an error only for what does not.
 func (g *generation) awaitServer(ctx context.Context) error {
-	said := ""
-	for wait := firstServerWait; ; wait = min(2*wait, lastServerWait) {
+	var refused error
+	g.await(ctx, "waiting for redis", func() error {
 		warnings, err := queue.CheckServer(ctx, g.rdb, g.cfg.Redis.KeyPrefix, topicNames(g.cfg))
-		switch {
-		case ctx.Err() != nil:
+		if errors.Is(err, queue.ErrNoScripting) || errors.Is(err, queue.ErrTooOld) {
+			refused = fmt.Errorf("%w: %w", ErrRefused, err)
 			return nil
-		case err == nil:
-			for _, w := range warnings {
-				g.log.WarnContext(ctx, "redis", "warning", w)
-			}
-			return nil
-		case errors.Is(err, queue.ErrUnsupported):
-			return fmt.Errorf("%w: %w", ErrRefused, err)
 		}
-		g.setWaiting(err)
-		if text := err.Error(); text != said { // log on change, not per try
-			g.log.ErrorContext(ctx, "waiting for redis", "error", err)
+		for _, w := range warnings {
+			g.log.WarnContext(ctx, "redis", "warning", w)
+		}
+		return err
+	}, g.setWaiting)
+	return refused
+}
+
+// await asks until ready returns nil, and reports false when ctx ends first. It logs on change, not per try.
+func (g *generation) await(ctx context.Context, what string, ready func() error, note func(error)) bool {
+	said := ""
+	for wait := firstWait; ctx.Err() == nil; wait = min(2*wait, lastWait) {
+		err := ready()
+		note(err)
+		if err == nil {
+			return true
+		}
+		if text := err.Error(); text != said && ctx.Err() == nil {
+			g.log.ErrorContext(ctx, what, "error", err)
 			said = text
 		}
 		select {
@@ -135,18 +174,19 @@ func (g *generation) awaitServer(ctx context.Context) error {
 		case <-time.After(wait):
 		}
 	}
+	return false
 }
 
 // How long to wait before asking an unfit Redis again, at first and at most.
 const (
-	firstServerWait = 100 * time.Millisecond
-	lastServerWait  = 5 * time.Second
+	firstWait = 100 * time.Millisecond
+	lastWait  = 5 * time.Second
 )
 
 func (g *generation) setStarted() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.started, g.waiting = true, nil
+	g.started = true
 }
 
 func (g *generation) setWaiting(err error) {

@@ -3,8 +3,8 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 
 	"sidecar/fastcgi"
@@ -21,75 +21,69 @@ type pools struct {
 	open map[fastcgi.PoolOptions]*openPool // guarded by mu
 }
 
-// openPool is a running pool and how many generations use it.
+// openPool is a pool and how many generations use it.
 type openPool struct {
 	*fastcgi.Pool
-	users int // guarded by pools.mu
-	stop  context.CancelFunc
+	users int                // guarded by pools.mu
+	stop  context.CancelFunc // guarded by pools.mu; nil until it runs
 }
 
 func newPools(m *fastcgi.Metrics, log *slog.Logger) *pools {
 	return &pools{metrics: m, log: log, open: make(map[fastcgi.PoolOptions]*openPool)}
 }
 
-// acquire returns a running pool for each of opts: those that are open already, and new ones. Give them back
-// with release. When one cannot be prepared nothing has changed.
-func (p *pools) acquire(ctx context.Context, opts map[string]fastcgi.PoolOptions) (map[string]*openPool, error) {
+// acquire returns a pool for each of opts, by name: those that are open already, and new ones. Give them back with
+// release. New ones do nothing before start, which is to be called when their topics are made.
+func (p *pools) acquire(opts map[string]fastcgi.PoolOptions) map[string]*openPool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	got := make(map[string]*openPool, len(opts))
-	var errs []error
 	for name, o := range opts {
 		op := p.open[o]
 		if op == nil {
-			var err error
-			if op, err = p.start(ctx, o); err != nil {
-				errs = append(errs, fmt.Errorf("pool %q: %w", name, err))
-				continue
-			}
+			op = &openPool{Pool: fastcgi.NewPool(o, p.log, p.metrics)}
+			p.open[o] = op
 		}
 		op.users++
 		got[name] = op
 	}
-	if len(errs) > 0 {
-		p.drop(got)
-		return nil, errors.Join(errs...)
-	}
-	return got, nil
+	return got
 }
 
-// start prepares and runs a new pool. Callers hold p.mu.
-func (p *pools) start(ctx context.Context, o fastcgi.PoolOptions) (*openPool, error) {
-	pool := fastcgi.NewPool(o, p.log, p.metrics)
-	if err := pool.Prepare(); err != nil {
-		return nil, err
+// start prepares what PHP-FPM needs and runs the pools that do not run yet. They outlive ctx, as their jobs do.
+func (p *pools) start(ctx context.Context, got map[string]*openPool) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var errs []error
+	for _, op := range got {
+		errs = append(errs, op.Prepare())
 	}
-	run, stop := context.WithCancel(context.WithoutCancel(ctx))
-	op := &openPool{Pool: pool, stop: stop}
-	p.wg.Go(func() { pool.Run(run) })
-	p.open[o] = op
-	return op, nil
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	for _, op := range got {
+		if op.stop != nil {
+			continue
+		}
+		run, stop := context.WithCancel(context.WithoutCancel(ctx))
+		op.stop = stop
+		p.wg.Go(func() { op.Run(run) })
+	}
+	return nil
 }
 
 // release gives back what acquire returned. A pool that nobody uses any more is stopped.
 func (p *pools) release(got map[string]*openPool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.drop(got)
-}
-
-// drop is release for callers that hold p.mu.
-func (p *pools) drop(got map[string]*openPool) {
 	for _, op := range got {
 		if op.users--; op.users > 0 {
 			continue
 		}
-		op.stop()
-		for o, have := range p.open {
-			if have == op {
-				delete(p.open, o)
-			}
+		if op.stop != nil {
+			op.stop()
 		}
+		maps.DeleteFunc(p.open, func(_ fastcgi.PoolOptions, have *openPool) bool { return have == op })
 	}
 }
 

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -47,16 +48,33 @@ func (g *generation) notReady(ctx context.Context) []string {
 		}
 	}
 	for _, t := range g.topics {
-		if err := t.fpm.Health(); err != nil {
+		for _, err := range t.notReady() {
 			reasons = append(reasons, fmt.Sprintf("topic %q: %v", t.name, err))
 		}
-		h := t.consumer.Health()
-		switch {
-		case h.ScanErr != nil:
-			reasons = append(reasons, fmt.Sprintf("topic %q: scan: %v", t.name, h.ScanErr))
-		case time.Since(h.LastScan) > scanPatience:
-			reasons = append(reasons, fmt.Sprintf("topic %q: no scan for %s", t.name, time.Since(h.LastScan).Round(time.Second)))
+	}
+	return reasons
+}
+
+// notReady returns why the topic's jobs would not run now.
+func (t *topic) notReady() (reasons []error) {
+	if err := t.notWaiting(); err != nil {
+		return []error{err}
+	}
+	if err := t.fpm.Health(); err != nil {
+		reasons = append(reasons, err)
+	}
+	h := t.consumer.Health()
+	for _, err := range []error{h.ScanErr, h.ClaimErr, h.SettleErr} {
+		if err != nil {
+			reasons = append(reasons, err)
 		}
+	}
+	switch idle := time.Since(h.LastScan); {
+	case len(reasons) > 0: // they say why there is no scan, too
+	case h.LastScan.IsZero():
+		reasons = append(reasons, errors.New("no scan yet"))
+	case idle > scanPatience:
+		reasons = append(reasons, fmt.Errorf("no scan for %s", idle.Round(time.Second)))
 	}
 	return reasons
 }

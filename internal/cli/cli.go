@@ -88,7 +88,7 @@ func dispatch(v verb, args []string, env Env) int {
 		return exitOK
 	}
 	if err != nil {
-		return usageError(env, v, err.Error())
+		return usageError(env, v, "%v", err)
 	}
 	return v.run(env, c)
 }

@@ -61,7 +61,8 @@ func try(env Env, c call) int {
 
 func tryJob(ctx context.Context, env Env, cfg *config.Config, topic config.Topic, job compat.Job) int {
 	log := slog.New(slog.NewTextHandler(env.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	pool := fastcgi.NewPool(cfg.FPM[topic.Pool], log, fastcgi.NewMetrics(prometheus.NewRegistry(), []string{topic.Pool}))
+	pool := fastcgi.NewPool(cfg.FPM[topic.Pool], log, fastcgi.NewMetrics(prometheus.NewRegistry(), []string{topic.Pool}, []string{topic.Name}))
+	t := pool.NewTopic(topic.FPM)
 	if err := pool.Prepare(); err != nil {
 		return fail(env, "%v", err)
 	}
@@ -71,7 +72,7 @@ func tryJob(ctx context.Context, env Env, cfg *config.Config, topic config.Topic
 	defer wg.Wait()
 	defer stop()
 
-	result := pool.NewTopic(topic.FPM).Run(ctx, job)
+	result := t.Run(ctx, job)
 	printResult(env.Stdout, result)
 	if result.Outcome.Verdict != compat.Done {
 		return exitFailed
