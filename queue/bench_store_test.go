@@ -80,20 +80,26 @@ func (b bench) promoteAll(t *testing.B, step func() int) {
 // the rate it reports Redis's own CPU time a job, which a busy machine disturbs less.
 func (b bench) drain(t *testing.B, step func() int, refill func()) {
 	moved, cpu := 0, 0.0
+	b.do(t, "CONFIG", "SET", "slowlog-log-slower-than", 5000) // us: what no script call may take
+	b.do(t, "CONFIG", "SET", "slowlog-max-len", 1000)
+	slow := 0.0
 	for t.Loop() {
 		t.StopTimer()
 		refill()
 		before := b.cpu(t)
+		b.do(t, "SLOWLOG", "RESET")
 		t.StartTimer()
 		for n := step(); n > 0; n = step() {
 			moved += n
 		}
 		t.StopTimer()
 		cpu += b.cpu(t) - before
+		slow += float64(b.do(t, "SLOWLOG", "LEN").(int64))
 		t.StartTimer()
 	}
 	t.ReportMetric(float64(moved)/t.Elapsed().Seconds(), "jobs/s")
 	t.ReportMetric(cpu*1e6/float64(moved), "redis-us/job")
+	t.ReportMetric(slow, "calls>5ms")
 }
 
 // cpu is the CPU time the server has used, in seconds.

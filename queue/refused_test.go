@@ -3,6 +3,7 @@ package queue_test
 import (
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -69,12 +70,20 @@ func TestWrongTypeLosesNothing(t *testing.T) {
 	server := testenv.Redis(t)
 	b := benchOn(server, nil)
 	for _, test := range []broken{
-		{"promote", b.keys.Ready}, {"promote", b.keys.Pool},
-		{"claim", b.keys.Ready}, {"claim", b.keys.Running}, {"claim", b.keys.Pool},
-		{"renew", b.keys.Running}, {"complete", b.keys.Running},
-		{"requeue", b.keys.Running}, {"requeue", b.keys.Pool}, {"give back", b.keys.Ready},
-		{"bury", b.keys.Running}, {"bury", b.keys.Dead},
-		{"replay", b.keys.Dead}, {"replay", b.keys.Pool},
+		{"promote", b.keys.Ready},
+		{"promote", b.keys.Pool},
+		{"claim", b.keys.Ready},
+		{"claim", b.keys.Running},
+		{"claim", b.keys.Pool},
+		{"renew", b.keys.Running},
+		{"complete", b.keys.Running},
+		{"requeue", b.keys.Running},
+		{"requeue", b.keys.Pool},
+		{"give back", b.keys.Ready},
+		{"bury", b.keys.Running},
+		{"bury", b.keys.Dead},
+		{"replay", b.keys.Dead},
+		{"replay", b.keys.Pool},
 	} {
 		t.Run(test.verb+" "+test.key, func(t *testing.T) {
 			b := benchOn(server, nil)
@@ -121,6 +130,46 @@ func TestQueuesDrainAtMaxmemory(t *testing.T) {
 	b := benchOn(server, nil)
 	if err := b.Push(t.Context(), "x", 0); queue.FaultOf(err) != queue.OOM {
 		t.Errorf("push at maxmemory says %v, want OOM: producers are refused", err)
+	}
+}
+
+// Servers that take no writes for a time: a replica (a failover is on its way), and one whose disk is full (C107).
+func TestMovesWaitForAServerThatTakesNoWrites(t *testing.T) {
+	server := testenv.Redis(t, "enable-protected-configs yes", "save 3600 1")
+	admin := benchOn(server, nil)
+	host, port, _ := net.SplitHostPort(testenv.FreeAddr(t))
+	states := map[queue.Fault]struct{ enter, leave func() }{
+		queue.ReadOnly: {
+			enter: func() { admin.do(t, "REPLICAOF", host, port) },
+			leave: func() { admin.do(t, "REPLICAOF", "NO", "ONE") },
+		},
+		queue.MisConf: {
+			enter: func() {
+				admin.do(t, "CONFIG", "SET", "dir", "/proc")
+				admin.do(t, "BGSAVE")
+				testenv.Poll(t, patience, "the save to fail", func() bool {
+					return strings.Contains(admin.rdb.Info(t.Context(), "persistence").Val(), "rdb_last_bgsave_status:err")
+				})
+			},
+			leave: func() { admin.do(t, "CONFIG", "SET", "stop-writes-on-bgsave-error", "no") },
+		},
+	}
+	for _, fault := range []queue.Fault{queue.ReadOnly, queue.MisConf} {
+		b := benchOn(server, nil)
+		lease := prepare(t, b)
+		states[fault].enter()
+		for verb, move := range moves {
+			if err := move(b, t, lease); queue.FaultOf(err) != fault {
+				t.Errorf("%s: %v, want %s", verb, err, fault)
+			}
+		}
+		wantKeys(t, b, prepared())
+		states[fault].leave()
+		for verb, move := range moves {
+			if err := move(b, t, prepare(t, b)); err != nil {
+				t.Errorf("%s afterwards: %v", verb, err)
+			}
+		}
 	}
 }
 

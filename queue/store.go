@@ -33,9 +33,6 @@ func NewStore(rdb redis.UniversalClient, prefix string, opts Options) *Store {
 // Unit returns the unit of the scores in the topic's pool.
 func (s *Store) Unit() ScoreUnit { return s.opts.ScoreUnit }
 
-// Keys returns the topic's keys.
-func (s *Store) Keys() compat.DelayKeys { return s.keys }
-
 // call runs a script and puts its name and, where a key is of the wrong type, that key into the error.
 func (s *Store) call(ctx context.Context, verb string, sc script, keys []string, args ...any) (any, error) {
 	reply, err := sc.run(ctx, s.rdb, keys, args...)
@@ -53,17 +50,9 @@ func (s *Store) list(ctx context.Context, verb string, n int, sc script, keys []
 	}
 	list, ok := reply.([]any)
 	if !ok || len(list) < n {
-		return nil, fmt.Errorf("%s %s: want a list of %d from the script, got %v", verb, s.opts.Topic, n, kindOf(reply))
+		return nil, fmt.Errorf("%s %s: want a list of %d from the script, got %d", verb, s.opts.Topic, n, len(list))
 	}
 	return list, nil
-}
-
-// kindOf describes a reply without showing a text of it: texts may hold anybody's data.
-func kindOf(reply any) string {
-	if list, ok := reply.([]any); ok {
-		return fmt.Sprintf("a list of %d", len(list))
-	}
-	return fmt.Sprintf("%T", reply)
 }
 
 // explain adds to a WRONGTYPE which key it is, which Redis does not say.

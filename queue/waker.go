@@ -49,6 +49,8 @@ type Waker struct {
 	topics   map[string]Wakes         // likewise
 	log      *slog.Logger
 	active   atomic.Bool
+
+	ping, pong time.Duration // wakerPing and wakerPong; shorter in tests
 }
 
 // NewWaker returns a Waker for the topics. prefix stands before every key. It does nothing until Run.
@@ -61,6 +63,8 @@ func NewWaker(rdb redis.UniversalClient, prefix string, topics []string, log *sl
 		signals:  make(map[string]chan struct{}, 2*len(topics)),
 		topics:   make(map[string]Wakes, len(topics)),
 		log:      log,
+		ping:     wakerPing,
+		pong:     wakerPong,
 	}
 	for _, topic := range topics {
 		keys := compat.NewDelayKeys(prefix, topic)
@@ -90,7 +94,8 @@ func (w *Waker) Run(ctx context.Context) {
 	var last Fault
 	for ctx.Err() == nil {
 		err := w.listen(ctx, client)
-		if w.active.Swap(false) {
+		heard := w.active.Swap(false)
+		if heard {
 			retry.reset()
 			last = 0
 			w.wake(nil)
@@ -103,7 +108,7 @@ func (w *Waker) Run(ctx context.Context) {
 			w.log.WarnContext(ctx, "polling: redis does not tell of changes", "fault", fault.String(), "error", err)
 			last = fault
 		}
-		if fault == Other || fault == NoPerm {
+		if !heard && (fault == Other || fault == NoPerm) {
 			pause(ctx, spread(wakerRefused))
 			continue
 		}
@@ -119,7 +124,7 @@ func (w *Waker) listen(ctx context.Context, client *redis.Client) error {
 	defer context.AfterFunc(ctx, func() { _ = hears.Close() })() // a read does not end with its ctx
 	defer func() { _ = hears.Close() }()
 
-	wait, asked := wakerPong, false
+	wait, asked := w.pong, false
 	for {
 		heard, err := hears.ReceiveTimeout(ctx, wait)
 		var timeout net.Error
@@ -128,14 +133,14 @@ func (w *Waker) listen(ctx context.Context, client *redis.Client) error {
 			if err := hears.Ping(ctx); err != nil {
 				return err
 			}
-			wait, asked = wakerPong, true
+			wait, asked = w.pong, true
 			continue
 		case errors.As(err, &timeout) && timeout.Timeout() && asked:
 			return errors.Join(errSilent, err)
 		case err != nil:
 			return err
 		}
-		wait, asked = wakerPing, false
+		wait, asked = w.ping, false
 		w.hear(ctx, heard)
 	}
 }

@@ -16,6 +16,12 @@ import (
 func startWaker(t *testing.T, rdb redis.UniversalClient, prefix string, topics ...string) *queue.Waker {
 	t.Helper()
 	w := queue.NewWaker(rdb, prefix, topics, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	runWaker(t, w)
+	return w
+}
+
+func runWaker(t *testing.T, w *queue.Waker) {
+	t.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan struct{})
 	go func() {
@@ -30,7 +36,6 @@ func startWaker(t *testing.T, rdb redis.UniversalClient, prefix string, topics .
 			t.Error("Run does not return")
 		}
 	})
-	return w
 }
 
 // wantWake fails unless the signal comes.
@@ -115,6 +120,7 @@ func TestWakerFlushWakesAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantWake(t, w.Topic("mail").Pool, "mail's pool")
+	testenv.Poll(t, patience, "the waker to listen again", w.Active)
 }
 
 func TestWakerComesBackAfterARestart(t *testing.T) {
@@ -127,6 +133,25 @@ func TestWakerComesBackAfterARestart(t *testing.T) {
 	server.Start()
 	testenv.Poll(t, patience, "the waker to listen again", w.Active)
 	wantWake(t, w.Topic("mail").Pool, "mail's pool at the return")
+}
+
+// A firewall that forgets a connection says nothing about it.
+func TestWakerNoticesAConnectionThatWentSilent(t *testing.T) {
+	server := testenv.Redis(t)
+	w := queue.NewWaker(open(t, queue.RedisOptions{URL: server.URL()}), "", []string{"mail"}, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	queue.SetWakerPing(w, 20*time.Millisecond, 200*time.Millisecond)
+	runWaker(t, w)
+	active(t, w, "mail")
+	wantQuiet(t, w.Topic("mail").Pool, "mail's pool") // some pings are answered meanwhile
+	if !w.Active() {
+		t.Fatal("a connection that stands was given up")
+	}
+	resume := server.Pause()
+	defer resume()
+	testenv.Poll(t, patience, "the waker to notice", func() bool { return !w.Active() })
+	wantWake(t, w.Topic("mail").Pool, "mail's pool at the loss")
+	resume()
+	testenv.Poll(t, patience, "the waker to listen again", w.Active)
 }
 
 func TestWakerSaysThatItCannot(t *testing.T) {

@@ -1,0 +1,6 @@
+package queue
+
+import "time"
+
+// SetWakerPing shortens the silences after which w asks whether its connection still stands.
+func SetWakerPing(w *Waker, ping, pong time.Duration) { w.ping, w.pong = ping, pong }
