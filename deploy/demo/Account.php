@@ -50,7 +50,8 @@ final class Account
             $what = $this->fate((string) $uuid);
             $rows[$what] = ($rows[$what] ?? 0) + 1;
         }
-        ksort($rows);
+        $order = static fn (string $what): array => [strpos($what, 'done') !== 0, $what]; // what is done comes first
+        uksort($rows, static fn (string $a, string $b): int => $order($a) <=> $order($b));
 
         return $rows;
     }
@@ -95,7 +96,9 @@ final class Account
         if (isset($this->dead[$uuid])) {
             $error = preg_replace('/\S+@example\.com/', '…', $this->dead[$uuid]);
 
-            return 'dead after ' . ($seen['start'] ?? 0) . " runs: $error";
+            $runs = $seen['start'] ?? 0;
+
+            return "dead after $runs run" . ($runs === 1 ? '' : 's') . ': ' . mb_strimwidth($error, 0, 70, '…');
         }
         if (!isset($seen['end'])) {
             return 'lost';

@@ -94,7 +94,7 @@ function print_lateness(array $late): void
     );
 }
 
-$since = (int) (microtime(true) * 1000) + 500; // the backlog of the start is not lateness
+$since = (int) (microtime(true) * 1000) + 1000; // the burst at the start is not lateness
 $ledger = unserialize((string) file_get_contents("$dir/ledger"));
 $settled = watch($sidecar, $dir, $pid, count($ledger));
 

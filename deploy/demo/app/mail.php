@@ -13,7 +13,8 @@ Marks::leave($job['uuid'], 'start');
 usleep(random_int(500, 4000)); // the mail server
 
 $failed = $job['retry'] ?? 0;
-if ($job['wish'] === 'fail' || ($job['wish'] === 'fail once' && $failed === 0)) {
+$wish = $job['wish'] ?? 'ok'; // a job from `sidecar push` wishes for nothing
+if ($wish === 'fail' || ($wish === 'fail once' && $failed === 0)) {
     Marks::leave($job['uuid'], 'fail');
     throw new RuntimeException("mail server refused {$job['to']}");
 }
