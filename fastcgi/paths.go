@@ -15,16 +15,27 @@ type target struct {
 	bootstrap string
 }
 
-// resolve finds a topic's files for one run, as FPM sees them. When current/ is switched while it looks, it looks
-// again, so that no run mixes two releases.
+// resolve finds a topic's files for one run, as FPM sees them. What the two paths have in common is followed once
+// for both: a deploy that switches current/ in between cannot make a run mix two releases.
 func resolve(chroot string, o TopicOptions) target {
-	for range 4 {
-		t := target{script: realPath(chroot, o.Script), bootstrap: realPath(chroot, o.Bootstrap)}
-		if o.Script == "" || o.Bootstrap == "" || t.script == realPath(chroot, o.Script) {
-			return t
-		}
+	if o.Script == "" || o.Bootstrap == "" {
+		return target{script: realPath(chroot, o.Script), bootstrap: realPath(chroot, o.Bootstrap)}
 	}
-	return target{script: o.Script, bootstrap: o.Bootstrap} // the bridge resolves them itself
+	common := commonDir(o.Script, o.Bootstrap)
+	real := realPath(chroot, common)
+	inside := func(path string) string {
+		return realPath(chroot, filepath.Join(real, strings.TrimPrefix(path, common)))
+	}
+	return target{script: inside(o.Script), bootstrap: inside(o.Bootstrap)}
+}
+
+// commonDir returns the deepest directory that holds both a and b.
+func commonDir(a, b string) string {
+	dir := filepath.Dir(a)
+	for dir != "/" && !strings.HasPrefix(b, dir+"/") {
+		dir = filepath.Dir(dir)
+	}
+	return dir
 }
 
 // realPath returns path with its symlinks followed, or path itself where this host cannot see it: FPM may live

@@ -123,10 +123,9 @@ func (n nonce) withoutHello(text []byte) []byte {
 		after = after[wordLen(after):]
 	}
 	before = bytes.TrimSuffix(before, []byte(label))
-	before = bytes.TrimSuffix(before, []byte(glue))
-	before = bytes.TrimSuffix(before, []byte(label)) // the empty line that goes ahead of the hello
-	if len(before) == 0 {
-		after = bytes.TrimLeft(after, glue)
+	before = bytes.TrimSuffix(before, []byte(label+glue)) // the empty line that goes ahead of the hello
+	if len(before) == 0 || bytes.HasSuffix(before, []byte(glue)) {
+		after = bytes.TrimPrefix(after, []byte(glue))
 	}
 	return bytes.Join([][]byte{before, after}, nil)
 }
