@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// finalTime is how long settlements are still offered after work is done.
+	// finalTime is how long settlements are still offered once work is done and the last handler has returned.
 	finalTime = 3 * time.Second
 
 	// verdictsMost bounds the verdicts that wait for a Redis which takes claims and refuses settlements.
@@ -67,7 +67,7 @@ func NewConsumer(opts Options, store *Store, wakes Wakes, tracking func() bool, 
 		handover: handover, idle: idle, free: opts.Workers, most: opts.Workers + verdictsMost,
 		intake: &intake{
 			store: store, lease: opts.Lease, rules: rules, keeper: keeper, settler: settler,
-			due: due, metrics: m, trouble: newTrouble("done_before", m, log),
+			due: due, metrics: m, trouble: newTrouble("done_before", m, log), log: log,
 		},
 	}
 	solo := newSolo()
@@ -82,15 +82,15 @@ func NewConsumer(opts Options, store *Store, wakes Wakes, tracking func() bool, 
 
 // Run consumes until take is done; claims not yet started go back to the head of ready then, in their
 // order, and jobs in hand go on. When work is done, too, the handlers are told. Run returns when all
-// verdicts are settled, or some seconds after work was done, and every goroutine it started has ended.
+// verdicts are settled, or, once work is done, some seconds after the last handler has returned; every
+// goroutine it started has ended then.
 func (c *Consumer) Run(take, work context.Context) {
-	final, stop := settleTime(work)
-	defer stop()
-	keep, stopKeeping := context.WithCancel(context.WithoutCancel(work))
-
-	var flow, books sync.WaitGroup
-	books.Go(func() { c.keeper.Run(keep) })
-	books.Go(func() { c.settler.Run(final); stopKeeping() })
+	// A verdict is not lost to a cancellation: what settles and renews outlives work.
+	books, closeBooks := context.WithCancel(context.WithoutCancel(work))
+	defer closeBooks()
+	var keeping, settling, flow sync.WaitGroup
+	keeping.Go(func() { c.keeper.Run(books) })
+	settling.Go(func() { c.settler.Run(books) })
 
 	flow.Go(func() { c.scanner.Run(take) })
 	flow.Go(func() { c.feeder.Run(take) })
@@ -98,18 +98,14 @@ func (c *Consumer) Run(take, work context.Context) {
 		flow.Go(func() { w.run(take, work, c.handover) })
 	}
 	flow.Wait()
-	c.settler.finish()
-	books.Wait()
-}
 
-// settleTime returns a context that ends some time after work: a verdict is not lost to a cancellation,
-// but a Redis that stays away must not keep the process.
-func settleTime(work context.Context) (context.Context, func()) {
-	final, cancel := context.WithCancel(context.WithoutCancel(work))
-	done := context.AfterFunc(work, func() {
-		time.AfterFunc(finalTime, cancel)
-	})
-	return final, func() { done(); cancel() }
+	c.settler.finish()
+	defer context.AfterFunc(work, func() { // a Redis that stays away must not keep the process
+		time.AfterFunc(finalTime, closeBooks)
+	})()
+	settling.Wait()
+	closeBooks()
+	keeping.Wait()
 }
 
 // Health reports how the Consumer fares.

@@ -80,7 +80,7 @@ func (e *expiry) expireOnce(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	e.clock.set(now, time.Now())
-	requeued, buried := e.decide(ctx, e.keeper.strangers(claims))
+	requeued, buried := e.decide(e.keeper.strangers(claims))
 	writes := writes{store: e.store, keeper: e.keeper}
 	done := 0
 	for _, group := range []struct {
@@ -94,7 +94,7 @@ func (e *expiry) expireOnce(ctx context.Context) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		n, refused := e.count(group.list, results)
+		n, refused := e.count(ctx, group.list, results)
 		if refused != nil {
 			return false, refused
 		}
@@ -104,11 +104,10 @@ func (e *expiry) expireOnce(ctx context.Context) (more bool, err error) {
 }
 
 // decide turns expired claims into settlements, each to be skipped if its entry is gone by then.
-func (e *expiry) decide(ctx context.Context, claims []Claim) (requeued, buried []*settlement) {
+func (e *expiry) decide(claims []Claim) (requeued, buried []*settlement) {
 	for _, claim := range claims {
 		one := e.settlement(claim)
 		one.skipGone = true
-		e.log.InfoContext(ctx, "lease expired", "uuid", one.claim.job.UUID(), "action", one.action.String(), "crashes", one.claim.job.Crashes())
 		if one.action == Bury {
 			buried = append(buried, one)
 			continue
@@ -134,14 +133,16 @@ func (e *expiry) settlement(claim Claim) *settlement {
 	})
 }
 
-// count meters what was settled and returns a refusal, if there was one.
-func (e *expiry) count(list []*settlement, results []SettleResult) (done int, refused error) {
+// count tells of what was settled and returns a refusal, if there was one.
+func (e *expiry) count(ctx context.Context, list []*settlement, results []SettleResult) (done int, refused error) {
 	for i, r := range results {
 		refused = cmp.Or(refused, r.Err)
 		if r.Settlement != Settled {
 			continue
 		}
 		done++
+		job := list[i].claim.job
+		e.log.InfoContext(ctx, "lease expired", "uuid", job.UUID(), "action", list[i].action.String(), "crashes", job.Crashes())
 		e.metrics.expired.Inc()
 		if list[i].action == Bury {
 			e.metrics.buried.Inc()

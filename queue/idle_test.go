@@ -72,7 +72,7 @@ func TestFiveIdleTopicsSendTenCommandsASecondAtMost(t *testing.T) {
 		}
 	})
 	wait(t.Context(), time.Second) // the start
-	const seconds = 6
+	const seconds = 4
 	before := b.commands(t)
 	wait(t.Context(), seconds*time.Second)
 	sent := b.commands(t) - before

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"sidecar/compat"
@@ -18,6 +19,7 @@ type intake struct {
 	due     *dueTimes
 	metrics *topicMetrics
 	trouble *trouble // of DoneBefore
+	log     *slog.Logger
 }
 
 // sort registers the claims with the Keeper and returns those that are to run, in order. None of them
@@ -32,6 +34,7 @@ func (in *intake) sort(take context.Context, claims Claims) []*held {
 			continue
 		}
 		in.metrics.unreadable.Inc()
+		in.log.WarnContext(take, "text is no job and goes to dead", "reason", reasons[i])
 		in.settler.add(in.rules.unreadable(h, reasons[i]))
 	}
 	runnable = in.withoutDone(take, runnable)

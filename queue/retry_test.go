@@ -30,7 +30,8 @@ func TestEveryOutcomeHasItsConsequence(t *testing.T) {
 		"negative tries": {policy, -3, 0, compat.Outcome{Verdict: compat.Failed}, decision{Action: queue.Requeue, Delay: 5 * time.Second, CountTry: true}},
 		"no retries":     {queue.RetryPolicy{MaxCrashes: 5}, 0, 0, compat.Outcome{Verdict: compat.Failed}, decision{Action: queue.Bury, CountTry: true}},
 		"crashes are not failures": {
-			policy, 0, 5, compat.Outcome{Verdict: compat.Failed},
+			policy, 0, 5,
+			compat.Outcome{Verdict: compat.Failed},
 			decision{Action: queue.Requeue, Delay: 5 * time.Second, CountTry: true},
 		},
 
@@ -45,11 +46,15 @@ func TestEveryOutcomeHasItsConsequence(t *testing.T) {
 		"fifth crash":      {policy, 0, 4, compat.Outcome{Verdict: compat.Crashed}, decision{Action: queue.Requeue, Delay: 30 * time.Minute, Spread: true, CountCrash: true}},
 		"a crash too many": {policy, 0, 5, compat.Outcome{Verdict: compat.Crashed}, decision{Action: queue.Bury, CountCrash: true}},
 		"more crashes than steps": {
-			queue.RetryPolicy{Ladder: ladder[:2], MaxCrashes: 9}, 0, 7, compat.Outcome{Verdict: compat.Crashed},
+			queue.RetryPolicy{Ladder: ladder[:2], MaxCrashes: 9},
+			0, 7,
+			compat.Outcome{Verdict: compat.Crashed},
 			decision{Action: queue.Requeue, Delay: 30 * time.Second, Spread: true, CountCrash: true},
 		},
 		"a crash where failures are final": {
-			queue.RetryPolicy{MaxCrashes: 1}, 0, 0, compat.Outcome{Verdict: compat.Crashed},
+			queue.RetryPolicy{MaxCrashes: 1},
+			0, 0,
+			compat.Outcome{Verdict: compat.Crashed},
 			decision{Action: queue.Requeue, Delay: 5 * time.Second, Spread: true, CountCrash: true},
 		},
 		"no crash allowed": {queue.RetryPolicy{Ladder: ladder}, 0, 0, compat.Outcome{Verdict: compat.Crashed}, decision{Action: queue.Bury, CountCrash: true}},

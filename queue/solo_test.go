@@ -22,10 +22,10 @@ func TestRunsGoSideBySide(t *testing.T) {
 func TestARunThatIsToBeAloneIsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSolo()
-		var order []string
+		began := make(chan string, 3)
 		run := func(name string, alone bool, d time.Duration) {
 			s.enter(t.Context(), alone)
-			order = append(order, name) // one at a time: the bubble's clock stands still
+			began <- name
 			pause(t.Context(), d)
 			s.leave()
 		}
@@ -36,17 +36,17 @@ func TestARunThatIsToBeAloneIsAlone(t *testing.T) {
 		go run("third", false, time.Second)
 		synctest.Wait()
 
-		pause(t.Context(), 2*time.Second)
-		if len(order) != 1 {
-			t.Fatalf("after 2 s began %v, want the first only: a run beside it, or one that overtook", order)
-		}
-		pause(t.Context(), 2*time.Second)
-		if len(order) != 2 || order[1] != "alone" {
-			t.Fatalf("after 4 s began %v, want first and alone", order)
-		}
-		pause(t.Context(), 5*time.Second)
-		if len(order) != 3 {
-			t.Fatalf("after 9 s began %v, want all", order)
+		for _, step := range []struct {
+			after time.Duration
+			want  string // began meanwhile
+		}{{2 * time.Second, "first"}, {2 * time.Second, "alone"}, {5 * time.Second, "third"}} {
+			pause(t.Context(), step.after)
+			if len(began) != 1 {
+				t.Fatalf("%d runs began, want %s only", len(began), step.want)
+			}
+			if got := <-began; got != step.want {
+				t.Fatalf("%s began, want %s", got, step.want)
+			}
 		}
 	})
 }

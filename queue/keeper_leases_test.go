@@ -1,0 +1,144 @@
+package queue
+
+import (
+	"log/slog"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+const epoch ServerTime = 1_732_900_000_000_000
+
+// testKeeper returns a Keeper without a Store: renewals and their answers are looked at from outside.
+func testKeeper(t *testing.T) *Keeper {
+	t.Helper()
+	clock := &serverClock{}
+	clock.set(epoch, time.Now())
+	metrics := NewMetrics(prometheus.NewRegistry(), []string{"mail"}).topic("mail")
+	return newKeeper(nil, 30*time.Second, clock, metrics, slog.New(slog.DiscardHandler))
+}
+
+func take(k *Keeper, text string, lease Lease) *held {
+	h := newHeld(Claim{Text: text, Lease: lease}, k.clock.now(), k.lease)
+	k.take([]*held{h})
+	return h
+}
+
+func lease(after time.Duration) Lease { return leaseAt(epoch.Add(after)) }
+
+func TestALeaseIsAskedForAgainUntilItIsConfirmed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := testKeeper(t)
+		h := take(k, "a", "claimed")
+		pause(t.Context(), 10*time.Second)
+		_, asked := k.renewals()
+		want := []Renewal{{Text: "a", Held: "claimed", Next: lease(40 * time.Second)}}
+		if !slices.Equal(asked, want) {
+			t.Fatalf("asked for %v, want %v", asked, want)
+		}
+		// The reply is lost. Both leases count, and the same one is asked for.
+		if held, next := k.beginWrite(h); held != "claimed" || next != want[0].Next {
+			t.Errorf("settles under %s or %s", held, next)
+		}
+		k.endWrite(h)
+		pause(t.Context(), time.Second)
+		owners, asked := k.renewals()
+		if !slices.Equal(asked, want) {
+			t.Fatalf("asked for %v, want %v again", asked, want)
+		}
+		k.confirm(t.Context(), owners, asked, []bool{false})
+		if held, next := k.beginWrite(h); held != want[0].Next || next != "" {
+			t.Errorf("settles under %s or %q, want the confirmed lease only", held, next)
+		}
+	})
+}
+
+func TestAfterALongOutageEachPossibleLeaseIsMovedOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := testKeeper(t)
+		h := take(k, "a", "claimed")
+		k.renewals()                        // its reply is lost
+		pause(t.Context(), 100*time.Second) // the lease that was asked for is over
+		owners, asked := k.renewals()
+		first, second := lease(30*time.Second), lease(130*time.Second)
+		if want := []Renewal{{"a", "claimed", second}, {"a", first, second}}; !slices.Equal(asked, want) {
+			t.Fatalf("asked for %v, want %v", asked, want)
+		}
+		// That reply is lost as well: three leases are possible, two go into one offer.
+		if held, next := k.beginWrite(h); held != "claimed" || next != first {
+			t.Errorf("settles under %s or %s", held, next)
+		}
+		k.endWrite(h)
+		if !k.otherLease(h) {
+			t.Fatal("the third lease is forgotten")
+		}
+		if held, next := k.beginWrite(h); held != second || next != "" {
+			t.Errorf("settles under %s or %q, want the third", held, next)
+		}
+		if k.otherLease(h) {
+			t.Error("there is a fourth lease")
+		}
+		// The answer to the last renewal is the answer for the claim.
+		k.endWrite(h)
+		k.confirm(t.Context(), owners, asked, []bool{true, false})
+		if h.lost || !slices.Equal(h.leases, []Lease{second}) {
+			t.Errorf("lost %t, leases %v", h.lost, h.leases)
+		}
+	})
+}
+
+func TestALeaseConfirmedTooLateIsStillInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := testKeeper(t)
+		h := take(k, "a", "claimed")
+		owners, asked := k.renewals()
+		pause(t.Context(), 31*time.Second) // Redis stood still and answers now: ours, but which one?
+		k.confirm(t.Context(), owners, asked, []bool{false})
+		if want := []Lease{"claimed", lease(30 * time.Second)}; !slices.Equal(h.leases, want) {
+			t.Errorf("leases %v, want %v", h.leases, want)
+		}
+	})
+}
+
+func TestAClaimWhoseSettlementIsOnTheWireIsNotRenewed(t *testing.T) {
+	k := testKeeper(t)
+	h := take(k, "a", "claimed")
+	k.beginWrite(h)
+	if _, asked := k.renewals(); len(asked) != 0 {
+		t.Errorf("asked for %v, want nothing", asked)
+	}
+	k.endWrite(h) // it was refused, and waits for the next offer under its lease
+	if _, asked := k.renewals(); len(asked) != 1 {
+		t.Errorf("asked for %v, want one", asked)
+	}
+	k.release(h)
+	if _, asked := k.renewals(); len(asked) != 0 || k.inHand() != 0 {
+		t.Errorf("asked for %v after the release, %d in hand", asked, k.inHand())
+	}
+}
+
+func TestAnAnswerForAClaimThatIsSettledChangesNothing(t *testing.T) {
+	k := testKeeper(t)
+	h := take(k, "a", "claimed")
+	owners, asked := k.renewals()
+	k.release(h)
+	k.confirm(t.Context(), owners, asked, []bool{true})
+	if h.lost {
+		t.Error("a settled claim counts as lost")
+	}
+}
+
+func TestStrangersAreTheTextsNobodyHoldsHere(t *testing.T) {
+	k := testKeeper(t)
+	take(k, "a", "1")
+	got := k.strangers([]Claim{{"a", "1"}, {"b", "2"}})
+	if want := []Claim{{"b", "2"}}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := k.strangers(nil); got != nil {
+		t.Errorf("got %v of none", got)
+	}
+}
