@@ -1,6 +1,7 @@
 package fastcgi
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -45,39 +46,69 @@ func (b bridgeFile) seenByFPM(name string) (string, bool) {
 
 // ensure writes the bridge unless it is there. It is called before every run: cleaners of /run and /tmp come by night.
 func (b bridgeFile) ensure() error {
+	if b.given || exists(b.host()) {
+		return nil
+	}
+	return b.install()
+}
+
+// install puts the bridge in its place, also over one whose content is not what its name says.
+func (b bridgeFile) install() error {
 	if b.given {
 		return nil
 	}
 	if _, ok := b.seenByFPM(""); !ok {
 		return fmt.Errorf("bridge_dir = %q lies outside chroot = %q, where FPM cannot read it: set bridge_dir to a directory below the chroot", b.dir, b.chroot)
 	}
-	host := filepath.Join(b.chroot, b.path)
-	if _, err := os.Lstat(host); err == nil {
-		return nil
-	}
 	if err := b.makeDir(); err != nil {
 		return err
 	}
-	if err := writeFile(host, phpclient.Bridge); err != nil {
+	if text, err := os.ReadFile(b.host()); err == nil && bytes.Equal(text, phpclient.Bridge) {
+		return nil
+	}
+	if err := writeFile(b.host(), phpclient.Bridge); err != nil {
 		return fmt.Errorf("bridge_dir = %q: write the bridge: %w", b.dir, err)
 	}
 	return nil
 }
 
+// host is the bridge's path as this host sees it.
+func (b bridgeFile) host() string { return filepath.Join(b.chroot, b.path) }
+
 // makeDir creates dir, and refuses one where others could put code of theirs: FPM would run it as its user.
 func (b bridgeFile) makeDir() error {
-	if err := os.MkdirAll(b.dir, 0o755); err != nil {
-		return fmt.Errorf("bridge_dir = %q: %w: set bridge_dir to a directory that the sidecar may write and FPM may read", b.dir, err)
+	if !exists(b.dir) {
+		if err := errors.Join(os.MkdirAll(b.dir, 0o755), os.Chmod(b.dir, 0o755)); err != nil { // a umask must not shut FPM out
+			return fmt.Errorf("bridge_dir = %q: %w: set bridge_dir to a directory that the sidecar may write and FPM may read", b.dir, err)
+		}
 	}
-	stat, err := os.Stat(b.dir)
+	dir, err := filepath.EvalSymlinks(b.dir)
 	if err != nil {
 		return fmt.Errorf("bridge_dir = %q: %w", b.dir, err)
 	}
-	if !stat.IsDir() || stat.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("bridge_dir = %q has mode %s: want a directory that group and others cannot write, or they could run code as FPM's user", b.dir, stat.Mode())
+	for at := dir; ; at = filepath.Dir(at) {
+		if err := onlyTrustedWrite(at, at == dir); err != nil {
+			return fmt.Errorf("bridge_dir = %q: %w", b.dir, err)
+		}
+		if at == "/" {
+			return nil
+		}
 	}
-	if own, ok := stat.Sys().(*syscall.Stat_t); ok && own.Uid != 0 && int(own.Uid) != os.Geteuid() {
-		return fmt.Errorf("bridge_dir = %q belongs to uid %d: want a directory of root's or the sidecar's own", b.dir, own.Uid)
+}
+
+// onlyTrustedWrite makes sure that nobody but root and this user can put something into dir, or, further up, move
+// away what leads to it: there the sticky bit is enough.
+func onlyTrustedWrite(dir string, last bool) error {
+	stat, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	open := stat.Mode().Perm()&0o022 != 0
+	if !stat.IsDir() || open && (last || stat.Mode()&fs.ModeSticky == 0) {
+		return fmt.Errorf("%s has mode %s: want a directory that group and others cannot write, or they could run code as FPM's user", dir, stat.Mode())
+	}
+	if own, ok := stat.Sys().(*syscall.Stat_t); ok && last && own.Uid != 0 && int(own.Uid) != os.Geteuid() {
+		return fmt.Errorf("%s belongs to uid %d: want a directory of root's or the sidecar's own", dir, own.Uid)
 	}
 	return nil
 }
@@ -100,5 +131,5 @@ func writeFile(path string, text []byte) error {
 // exists reports that path is there, whatever it is.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
-	return !errors.Is(err, fs.ErrNotExist)
+	return err == nil
 }

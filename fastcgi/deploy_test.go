@@ -209,6 +209,22 @@ func TestPrepareRefusesWhatOthersCanWrite(t *testing.T) {
 	}
 }
 
+func TestPrepareRepairsABridgeThatWasChanged(t *testing.T) {
+	f := testenv.StartFPM(t, testenv.FPMOptions{})
+	if err := newRig(t, f).pool.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	bridges, _ := filepath.Glob(filepath.Join(f.Dir, "sidecar", "bridge-*.php"))
+	if len(bridges) != 1 {
+		t.Fatalf("bridges: %v", bridges)
+	}
+	if err := os.WriteFile(bridges[0], []byte("<?php"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, f).run()
+	wantVerdict(t, r.handler("ok").Run(t.Context(), job(t, "")), compat.Done, "")
+}
+
 func TestDeployedBridgeIsUsedAsItIs(t *testing.T) {
 	f := testenv.StartFPM(t, testenv.FPMOptions{})
 	code, err := os.ReadFile("../php-client/bridge.php")

@@ -9,6 +9,9 @@ import (
 // leavePatience is how long a stopping sidecar waits for a script it has killed to be gone.
 const leavePatience = 3 * time.Second
 
+// hellosUnderWay is how long a stopping sidecar lets its own goroutines hand over a hello that has arrived.
+const hellosUnderWay = 50 * time.Millisecond
+
 // follow waits for the run's end and says how it came. Nothing is closed before that: as long as the connection
 // is open, FPM's child works for this run alone, and the same pid means the same script.
 func (r *run) follow(ctx context.Context, over <-chan struct{}) {
@@ -138,20 +141,27 @@ func (r *run) leave() {
 // stopEarly ends the run because the sidecar stops. It reports whether there is still something to wait for.
 func (r *run) stopEarly(ctx context.Context, over <-chan struct{}) bool {
 	r.facts.going = true
-	r.catchUp()
-	switch {
-	case r.facts.raw:
+	r.giveUp = time.After(leavePatience)
+	if r.facts.raw {
 		r.end(held, nil) // no pid, and nothing says whether it has begun
 		return false
-	case !r.facts.started:
-		r.withdraw(over)
-		return false
+	}
+	if !r.facts.started {
+		select {
+		case g := <-r.hellos:
+			r.begin(g)
+			r.giveUp = time.After(leavePatience)
+		case <-over:
+			return true
+		case <-time.After(hellosUnderWay):
+			r.withdraw(over)
+			return false
+		}
 	}
 	if err := r.stop(ctx); err != nil {
 		r.end(held, nil)
 		return false
 	}
-	r.giveUp = time.After(leavePatience)
 	return true
 }
 

@@ -51,7 +51,7 @@ func (p *Pool) Prepare() error {
 	if p.allRaw() {
 		return nil
 	}
-	if err := p.bridge.ensure(); err != nil {
+	if err := p.bridge.install(); err != nil {
 		return fmt.Errorf("fpm %q: %w", p.opts.Name, err)
 	}
 	err := p.reports.listen()

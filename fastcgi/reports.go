@@ -41,19 +41,25 @@ func newReports(bridge bridgeFile, pool string, log *slog.Logger) *reports {
 	return &reports{bridge: bridge, pool: pool, log: log, runs: map[string]*run{}, opened: make(chan struct{}, 1)}
 }
 
-// listen opens the socket. It has this process's pid in its name, so that an old and a new sidecar do not meet.
+// listen opens the socket. Its name is new each time, so that an old and a new sidecar, or an old and a new
+// configuration of one, do not meet.
 func (s *reports) listen() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.listener != nil {
 		return nil
 	}
-	name := "report-" + fileName(s.pool) + "-"
+	return s.open()
+}
+
+// open does it; mu is held.
+func (s *reports) open() error {
+	prefix := "report-" + fileName(s.pool) + "-"
 	if err := s.bridge.makeDir(); err != nil {
 		return err
 	}
-	s.removeStale(name)
-	path := filepath.Join(s.bridge.dir, name+strconv.Itoa(os.Getpid())+".sock")
+	s.removeStale(prefix)
+	path := filepath.Join(s.bridge.dir, prefix+string(newNonce()[:8])+".sock")
 	l, err := net.Listen("unix", path)
 	if err != nil {
 		return fmt.Errorf("bridge_dir = %q: open the report socket: %w", s.bridge.dir, err)
@@ -84,21 +90,20 @@ func (s *reports) removeStale(prefix string) {
 // address is the socket as the bridge is told, "" where there is none. One that was removed is opened anew.
 func (s *reports) address() string {
 	s.mu.Lock()
-	path := s.path
-	lost := s.listener != nil && !exists(path)
-	if lost {
+	defer s.mu.Unlock()
+	if s.listener == nil {
+		return ""
+	}
+	if !exists(s.path) {
 		_ = s.listener.Close() // run notices, and goes on with the new one
 		s.listener = nil
-	}
-	s.mu.Unlock()
-	if lost {
-		if err := s.listen(); err != nil {
+		if err := s.open(); err != nil {
 			s.log.Warn("the report socket is gone", "error", err)
 			return ""
 		}
 	}
-	seen, ok := s.bridge.seenByFPM(filepath.Base(path))
-	if path == "" || !ok {
+	seen, ok := s.bridge.seenByFPM(filepath.Base(s.path))
+	if !ok {
 		return ""
 	}
 	return "unix://" + seen

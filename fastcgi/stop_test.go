@@ -182,6 +182,33 @@ func TestFPMKillsWhereWeMayNot(t *testing.T) {
 	wantVerdict(t, <-done, compat.Crashed, "died")
 }
 
+// A sidecar of another user may not kill FPM's child, and asks FPM to.
+func TestTimeoutWithoutTheRightToKill(t *testing.T) {
+	const env = "SIDECAR_TEST_NO_RIGHT"
+	if dir := os.Getenv(env); dir != "" {
+		own, err := os.MkdirTemp("", "sidecar-own-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.RemoveAll(own) })
+		if err := os.Chmod(own, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		f := &testenv.FPM{Dir: dir, Listen: "unix://" + filepath.Join(dir, "fpm.sock")}
+		r := newRig(t, f, func(o *fastcgi.PoolOptions) { o.BridgeDir = own }).run()
+		topic := r.topic(filepath.Join(dir, "handlers", "sleep.php"), timeout(300*time.Millisecond))
+		wantVerdict(t, topic.Run(t.Context(), sleeper(t, "a1", filepath.Join(dir, "shared"), 10)), compat.TimedOut, "stopped")
+		return
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("needs root to become somebody else")
+	}
+	f := testenv.StartFPM(t, testenv.FPMOptions{})
+	f.Handler("sleep")
+	f.Shared()
+	runAs(t, "daemon", env+"="+f.Dir)
+}
+
 // An order to kill that is given up while it waits for a child is never carried out: by then that child may run another's request.
 func TestKillOrderThatWasGivenUpIsDead(t *testing.T) {
 	f := testenv.StartFPM(t, testenv.FPMOptions{Children: 1})
