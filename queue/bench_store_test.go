@@ -51,7 +51,7 @@ func BenchmarkStorePromote(b *testing.B) {
 		b.Run(fmt.Sprintf("legacy/batch=%d", batch), func(b *testing.B) {
 			move := legacyScript(b, "delay_move")
 			keys := []string{s.keys.Pool, s.keys.Ready}
-			s.promoteAll(b, func() int {
+			promoteAll(b, s, func() int {
 				n, err := move.Run(b.Context(), s.rdb, keys, int64(2e12), batch, 1<<30).Int()
 				if err != nil {
 					b.Fatal(err)
@@ -60,7 +60,7 @@ func BenchmarkStorePromote(b *testing.B) {
 			})
 		})
 		b.Run(fmt.Sprintf("ours/batch=%d", batch), func(b *testing.B) {
-			s.promoteAll(b, func() int {
+			promoteAll(b, s, func() int {
 				p, err := s.Promote(b.Context())
 				if err != nil {
 					b.Fatal(err)
@@ -72,38 +72,41 @@ func BenchmarkStorePromote(b *testing.B) {
 }
 
 // promoteAll times step over whole pools: one b.N is one pool.
-func (b bench) promoteAll(t *testing.B, step func() int) {
-	b.drain(t, step, func() { b.fill(t, b.keys.Pool, "zset", benchPool) })
+func promoteAll(b *testing.B, s bench, step func() int) {
+	b.Helper()
+	drain(b, s, step, func() { s.fill(b, s.keys.Pool, "zset", benchPool) })
 }
 
 // drain times step, which returns how many it moved, until it moves none: one b.N is what refill puts there. Beside
 // the rate it reports Redis's own CPU time a job, which a busy machine disturbs less.
-func (b bench) drain(t *testing.B, step func() int, refill func()) {
+func drain(b *testing.B, s bench, step func() int, refill func()) {
+	b.Helper()
 	moved, cpu := 0, 0.0
-	b.do(t, "CONFIG", "SET", "slowlog-log-slower-than", 5000) // us: what no script call may take
-	b.do(t, "CONFIG", "SET", "slowlog-max-len", 1000)
+	s.do(b, "CONFIG", "SET", "slowlog-log-slower-than", 5000) // us: what no script call may take
+	s.do(b, "CONFIG", "SET", "slowlog-max-len", 1000)
 	slow := 0.0
-	for t.Loop() {
-		t.StopTimer()
+	for b.Loop() {
+		b.StopTimer()
 		refill()
-		before := b.cpu(t)
-		b.do(t, "SLOWLOG", "RESET")
-		t.StartTimer()
+		before := s.cpu(b)
+		s.do(b, "SLOWLOG", "RESET")
+		b.StartTimer()
 		for n := step(); n > 0; n = step() {
 			moved += n
 		}
-		t.StopTimer()
-		cpu += b.cpu(t) - before
-		slow += float64(b.do(t, "SLOWLOG", "LEN").(int64))
-		t.StartTimer()
+		b.StopTimer()
+		cpu += s.cpu(b) - before
+		slow += float64(s.do(b, "SLOWLOG", "LEN").(int64))
+		b.StartTimer()
 	}
-	t.ReportMetric(float64(moved)/t.Elapsed().Seconds(), "jobs/s")
-	t.ReportMetric(cpu*1e6/float64(moved), "redis-us/job")
-	t.ReportMetric(slow, "calls>5ms")
+	b.ReportMetric(float64(moved)/b.Elapsed().Seconds(), "jobs/s")
+	b.ReportMetric(cpu*1e6/float64(moved), "redis-us/job")
+	b.ReportMetric(slow, "calls>5ms")
 }
 
 // cpu is the CPU time the server has used, in seconds.
 func (b bench) cpu(t testing.TB) float64 {
+	t.Helper()
 	info, err := b.rdb.InfoMap(t.Context(), "cpu").Result()
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +129,7 @@ func BenchmarkStoreClaim(b *testing.B) {
 	refill := func() { s.fill(b, s.keys.Ready, "list", length) }
 	b.Run("legacy", func(b *testing.B) {
 		pop := legacyScript(b, "pop_mark")
-		s.drain(b, func() int {
+		drain(b, s, func() int {
 			err := pop.Run(b.Context(), s.rdb, []string{s.keys.Ready, s.keys.Running}, int64(2e12)).Err()
 			if err == redis.Nil { //nolint:errorlint // go-redis returns it bare
 				return 0
@@ -138,7 +141,7 @@ func BenchmarkStoreClaim(b *testing.B) {
 		}, refill)
 	})
 	b.Run("ours", func(b *testing.B) {
-		s.drain(b, func() int {
+		drain(b, s, func() int {
 			c, err := s.Claim(b.Context(), batch)
 			if err != nil {
 				b.Fatal(err)

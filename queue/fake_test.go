@@ -32,6 +32,7 @@ type fake struct {
 
 // newFake starts a fake server. answer is called for each command, from several goroutines.
 func newFake(t testing.TB, answer func(command []string) string) *fake {
+	t.Helper()
 	return newProxyTo(t, nil, answer)
 }
 

@@ -1,6 +1,7 @@
 package queue_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -15,31 +16,31 @@ import (
 )
 
 // moves are all that write, each on a topic where "p" is due, "r" is ready and "h" is held under lease.
-var moves = map[string]func(b bench, t *testing.T, lease queue.Lease) error{
-	"promote": func(b bench, t *testing.T, _ queue.Lease) error { _, err := b.Promote(t.Context()); return err },
-	"claim":   func(b bench, t *testing.T, _ queue.Lease) error { _, err := b.Claim(t.Context(), 5); return err },
-	"renew": func(b bench, t *testing.T, lease queue.Lease) error {
-		_, err := b.Renew(t.Context(), []queue.Renewal{{Text: "h", Held: lease, Next: "9999999999999"}})
+var moves = map[string]func(ctx context.Context, b bench, lease queue.Lease) error{
+	"promote": func(ctx context.Context, b bench, _ queue.Lease) error { _, err := b.Promote(ctx); return err },
+	"claim":   func(ctx context.Context, b bench, _ queue.Lease) error { _, err := b.Claim(ctx, 5); return err },
+	"renew": func(ctx context.Context, b bench, lease queue.Lease) error {
+		_, err := b.Renew(ctx, []queue.Renewal{{Text: "h", Held: lease, Next: "9999999999999"}})
 		return err
 	},
-	"complete": func(b bench, t *testing.T, lease queue.Lease) error {
-		r, err := b.Complete(t.Context(), []queue.Completion{{Text: "h", Held: lease, UUID: "u1"}})
+	"complete": func(ctx context.Context, b bench, lease queue.Lease) error {
+		r, err := b.Complete(ctx, []queue.Completion{{Text: "h", Held: lease, UUID: "u1"}})
 		return errors.Join(err, r[0].Err)
 	},
-	"requeue": func(b bench, t *testing.T, lease queue.Lease) error {
-		r, err := b.Requeue(t.Context(), []queue.Requeueing{{Text: "h", Held: lease, NewText: "h'"}})
+	"requeue": func(ctx context.Context, b bench, lease queue.Lease) error {
+		r, err := b.Requeue(ctx, []queue.Requeueing{{Text: "h", Held: lease, NewText: "h'"}})
 		return errors.Join(err, r[0].Err)
 	},
-	"give back": func(b bench, t *testing.T, lease queue.Lease) error {
-		r, err := b.Requeue(t.Context(), []queue.Requeueing{{Text: "h", Held: lease, NewText: "h", ToReady: true}})
+	"give back": func(ctx context.Context, b bench, lease queue.Lease) error {
+		r, err := b.Requeue(ctx, []queue.Requeueing{{Text: "h", Held: lease, NewText: "h", ToReady: true}})
 		return errors.Join(err, r[0].Err)
 	},
-	"bury": func(b bench, t *testing.T, lease queue.Lease) error {
-		r, err := b.Bury(t.Context(), []queue.Burial{{Text: "h", Held: lease, Record: "dead h"}})
+	"bury": func(ctx context.Context, b bench, lease queue.Lease) error {
+		r, err := b.Bury(ctx, []queue.Burial{{Text: "h", Held: lease, Record: "dead h"}})
 		return errors.Join(err, r[0].Err)
 	},
-	"replay": func(b bench, t *testing.T, _ queue.Lease) error {
-		_, err := b.Replay(t.Context(), 1, false, time.UTC)
+	"replay": func(ctx context.Context, b bench, _ queue.Lease) error {
+		_, err := b.Replay(ctx, 1, false, time.UTC)
 		return err
 	},
 }
@@ -90,7 +91,7 @@ func TestWrongTypeLosesNothing(t *testing.T) {
 			lease := prepare(t, b)
 			b.do(t, "RENAME", test.key, "aside")
 			b.do(t, "SET", test.key, "x")
-			err := moves[test.verb](b, t, lease)
+			err := moves[test.verb](t.Context(), b, lease)
 			if queue.FaultOf(err) != queue.WrongType {
 				t.Fatalf("error %v, want WRONGTYPE", err)
 			}
@@ -102,7 +103,7 @@ func TestWrongTypeLosesNothing(t *testing.T) {
 			b.do(t, "DEL", test.key)
 			b.do(t, "RENAME", "aside", test.key)
 			wantKeys(t, b, prepared())
-			if err := moves[test.verb](b, t, lease); err != nil {
+			if err := moves[test.verb](t.Context(), b, lease); err != nil {
 				t.Errorf("after the key is mended: %v", err)
 			}
 		})
@@ -122,7 +123,7 @@ func TestQueuesDrainAtMaxmemory(t *testing.T) {
 			if err := b.rdb.Do(t.Context(), "ZADD", b.keys.Pool, 1, "x").Err(); queue.FaultOf(err) != queue.OOM {
 				t.Fatalf("a plain ZADD says %v, want OOM", err)
 			}
-			if err := move(b, t, lease); err != nil {
+			if err := move(t.Context(), b, lease); err != nil {
 				t.Errorf("%v", err)
 			}
 		})
@@ -159,14 +160,14 @@ func TestMovesWaitForAServerThatTakesNoWrites(t *testing.T) {
 		lease := prepare(t, b)
 		states[fault].enter()
 		for verb, move := range moves {
-			if err := move(b, t, lease); queue.FaultOf(err) != fault {
+			if err := move(t.Context(), b, lease); queue.FaultOf(err) != fault {
 				t.Errorf("%s: %v, want %s", verb, err, fault)
 			}
 		}
 		wantKeys(t, b, prepared())
 		states[fault].leave()
 		for verb, move := range moves {
-			if err := move(b, t, prepare(t, b)); err != nil {
+			if err := move(t.Context(), b, prepare(t, b)); err != nil {
 				t.Errorf("%s afterwards: %v", verb, err)
 			}
 		}
@@ -182,7 +183,7 @@ func TestNoPermLosesNothing(t *testing.T) {
 			t.Run(verb+" without "+command, func(t *testing.T) {
 				lease := prepare(t, admin)
 				user := asUser(t, admin, "~*", "+@all", "-"+command)
-				err := move(user, t, lease)
+				err := move(t.Context(), user, lease)
 				if err != nil && queue.FaultOf(err) != queue.NoPerm {
 					t.Errorf("error %v, want NOPERM or none", err)
 				}

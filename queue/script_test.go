@@ -17,7 +17,7 @@ func TestMovesGoOnAfterScriptFlush(t *testing.T) {
 		b := benchOn(server, nil)
 		lease := prepare(t, b)
 		b.do(t, "SCRIPT", "FLUSH")
-		if err := move(b, t, lease); err != nil {
+		if err := move(t.Context(), b, lease); err != nil {
 			t.Errorf("%s: %v", verb, err)
 		}
 	}
@@ -28,7 +28,7 @@ func TestNoMoveIsRepeatedAfterACutReply(t *testing.T) {
 	real := newBench(t, nil)
 	for verb, move := range moves {
 		t.Run(verb, func(t *testing.T) {
-			if err := move(real, t, prepare(t, real)); err != nil { // now its script is in the cache
+			if err := move(t.Context(), real, prepare(t, real)); err != nil { // now its script is in the cache
 				t.Fatal(err)
 			}
 			lease := prepare(t, real)
@@ -39,7 +39,7 @@ func TestNoMoveIsRepeatedAfterACutReply(t *testing.T) {
 				return forward
 			})
 			b := through(t, real, proxy)
-			if err := move(b, t, lease); queue.FaultOf(err) != queue.Network {
+			if err := move(t.Context(), b, lease); queue.FaultOf(err) != queue.Network {
 				t.Errorf("error %v, want a network fault", err)
 			}
 			if evals := proxy.count("evalsha") + proxy.count("eval"); evals != 1 {
@@ -96,7 +96,9 @@ func TestBusyIsAFaultThatPasses(t *testing.T) {
 		return queue.FaultOf(err) == queue.Busy
 	})
 	b.do(t, "SCRIPT", "KILL")
-	<-ended
+	if err := <-ended; err == nil {
+		t.Error("the foreign script came to an end")
+	}
 	testenv.Poll(t, patience, "the claim", func() bool {
 		c, err := b.Claim(t.Context(), 1)
 		return err == nil && len(c.List) == 1

@@ -17,7 +17,7 @@ func (t ServerTime) IsZero() bool { return t == 0 }
 
 // In returns t as a wall time in loc, for texts that people read.
 func (t ServerTime) In(loc *time.Location) time.Time {
-	return time.UnixMicro(int64(t)).In(loc) //nolint:forbidigo // made from Redis's clock, not from the host's
+	return time.UnixMicro(int64(t)).In(loc)
 }
 
 // Lease is a running entry's score exactly as ZSCORE prints it. It is compared as text and handed

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -56,10 +57,8 @@ func start(t testing.TB, args []string, lines ...string) *RedisServer {
 		t:      t,
 	}
 	_, port, _ := net.SplitHostPort(s.Addr)
-	conf := fmt.Sprintf("bind 127.0.0.1\nport %s\nunixsocket %s\ndir %s\n", port, s.Socket, dir)
-	for _, line := range lines {
-		conf += line + "\n"
-	}
+	lines = append([]string{"bind 127.0.0.1", "port " + port, "unixsocket " + s.Socket, "dir " + dir}, lines...)
+	conf := strings.Join(lines, "\n") + "\n"
 	if err := os.WriteFile(filepath.Join(dir, "redis.conf"), []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +110,7 @@ func (s *RedisServer) Pid() int { return s.cmd.Process.Pid }
 func (s *RedisServer) Start() {
 	s.t.Helper()
 	s.output.Reset()
-	s.cmd = exec.Command("redis-server", s.args...) //nolint:noctx // it lives until Stop or Kill, not until a context ends
+	s.cmd = exec.Command("redis-server", s.args...)
 	s.cmd.Stdout, s.cmd.Stderr = &s.output, &s.output
 	// The server dies with the tests, even if they are killed. That signal follows the thread which
 	// forked, so this one is kept until the server has ended.
