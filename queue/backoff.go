@@ -24,8 +24,8 @@ func (b *backoff) reset() { b.failures = 0 }
 
 // length is the wait after the failures so far, before it is spread.
 func (b *backoff) length() time.Duration {
-	n := time.Duration(min(b.failures, 1000)) // far above any cap; keeps the square small
-	return min(n*n*10*time.Millisecond, b.most)
+	n := min(b.failures, 1000) // far above any cap; keeps the square small
+	return min(time.Duration(n*n)*10*time.Millisecond, b.most)
 }
 
 // spread moves d by up to 50 % in either direction.

@@ -25,6 +25,7 @@ func BenchmarkLateness(b *testing.B) {
 }
 
 func benchLateness(b *testing.B, tracking bool) {
+	b.Helper()
 	change := func(o *queue.Options) { o.Workers, o.ScanInterval = 8, 100*time.Millisecond }
 	bed := newBench(b, change)
 	var wakes queue.Wakes
