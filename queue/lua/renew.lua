@@ -15,7 +15,7 @@ local reply = {}
 for i = 1, #ARGV, 3 do
   local text, held, next = ARGV[i], ARGV[i + 1], ARGV[i + 2]
   local score = redis.call('ZSCORE', KEYS[1], text)
-  if score == held and tonumber(next) > now then
+  if score == held and (tonumber(next) or 0) > now then
     redis.call('ZADD', KEYS[1], 'XX', next, text)
   end
   reply[#reply + 1] = (score == held or score == next) and 1 or 0
