@@ -22,9 +22,9 @@ var (
 )
 
 // CheckServer finds out whether Redis can do what the sidecar needs, before any job is claimed. Faults that only
-// an operator can mend are the error: no scripting, too old a version, commands or keys that an ACL user
-// may not use, all of them named. What is merely dangerous comes back as warnings. It changes
+// an operator can mend are ErrNoScripting and ErrTooOld. What is merely dangerous comes back as warnings. It changes
 // nothing. A server that cannot answer now (Network, Loading, …: see FaultOf) is an error, too; try again.
+// What a user may do with a topic's keys is for [Store.Check] to find out.
 func CheckServer(ctx context.Context, rdb redis.UniversalClient, prefix string, topics []string) (warnings []string, err error) {
 	scripting, err := canScript(ctx, rdb)
 	if err != nil {
@@ -32,13 +32,6 @@ func CheckServer(ctx context.Context, rdb redis.UniversalClient, prefix string, 
 	}
 	info := serverInfo(ctx, rdb)
 	if err := checkVersion(info["redis_version"], scripting); err != nil {
-		return nil, err
-	}
-	var errs []error
-	for _, topic := range topics {
-		errs = append(errs, NewStore(rdb, prefix, Options{Topic: topic}).Check(ctx))
-	}
-	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 	warnings = append(warnings, roleWarnings(info)...)

@@ -10,10 +10,11 @@ import (
 	"sidecar/queue"
 )
 
-// check runs CheckServer for the topic mail.
+// check looks at the server and at what the user may do with the topic mail.
 func check(t *testing.T, b bench) ([]string, error) {
 	t.Helper()
-	return queue.CheckServer(t.Context(), b.rdb, "", []string{"mail"})
+	warnings, err := queue.CheckServer(t.Context(), b.rdb, "", []string{"mail"})
+	return warnings, errors.Join(err, queue.NewStore(b.rdb, "", queue.Options{Topic: "mail"}).Check(t.Context()))
 }
 
 func wantWarning(t *testing.T, warnings []string, parts ...string) {

@@ -2,11 +2,14 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/redis/go-redis/v9"
 
 	"sidecar/internal/config"
 )
@@ -50,6 +53,7 @@ func verbs() []verb {
 
 // Main runs the verb named in args and returns the process's exit code.
 func Main(args []string, env Env) int {
+	redis.SetLogger(silent{}) // go-redis would log through a global; its errors come back to us, and we log those
 	if len(args) == 0 {
 		overview(env.Stderr)
 		return exitUsage
@@ -72,6 +76,11 @@ func Main(args []string, env Env) int {
 	fmt.Fprintf(env.Stderr, "sidecar: no verb %q; sidecar --help lists them\n", args[0])
 	return exitUsage
 }
+
+// silent is go-redis's logger.
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
 
 func dispatch(v verb, args []string, env Env) int {
 	fs := flag.NewFlagSet(v.name, flag.ContinueOnError)
