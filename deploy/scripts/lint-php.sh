@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# php -l on every PHP file but those that say they are broken on purpose, which must be.
+# php -l on every PHP file but those that say they are do not compile, which must not.
 set -euo pipefail
 
-mark='broken on purpose'
+mark='Does not compile.'
 fail=0
 while IFS= read -r -d '' file; do
   if out=$(php -l "$file" 2>&1); then
