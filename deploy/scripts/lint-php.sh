@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# php -l on every PHP file but those that say they are do not compile, which must not.
+# php -l on every PHP file. One that says it does not compile must not.
 set -euo pipefail
 
 mark='Does not compile.'
