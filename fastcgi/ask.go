@@ -10,7 +10,7 @@ import (
 // askBridge makes a request of the sidecar's own to the bridge.
 func (p *Pool) askBridge(ctx context.Context, at address, o order, patience time.Duration) (facts, error) {
 	o.Nonce = newNonce()
-	o.Socket = p.reports.address()
+	o.Socket = p.reports.address(ctx)
 	params, err := bridgeParams(p.bridge.path, o, "{}")
 	if err != nil {
 		return facts{}, err

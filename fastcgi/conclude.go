@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"sidecar/compat"
@@ -75,8 +74,7 @@ func (r *run) conclude(ctx context.Context) Result {
 		outcome.Trace = string(lastChars(r.facts.stderr, traceChars))
 	}
 	if t.opts.LogStderr && len(r.facts.stderr) > 0 {
-		t.log.LogAttrs(ctx, slog.LevelInfo, "stderr of a job",
-			slog.String("uuid", plainUUID(r.job.UUID())), slog.String("stderr", string(lastChars(r.facts.stderr, loggedStderr))))
+		t.log.InfoContext(ctx, "stderr of a job", "uuid", plainUUID(r.job.UUID()), "stderr", string(lastChars(r.facts.stderr, loggedStderr)))
 	}
 	r.result.Outcome = outcome
 	return r.result

@@ -2,8 +2,6 @@ package fastcgi
 
 import (
 	"bufio"
-	"errors"
-	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -118,8 +116,3 @@ func (c *conn) reset() {
 	}
 	_ = c.Close()
 }
-
-// isCut reports that err is how a connection looks whose child has died: EOF and RESET mean the same (FPM-FACTS 1).
-func isCut(err error) bool { return err != nil && !errors.Is(err, errNotFastCGI) }
-
-var _ io.ReadWriteCloser = (*conn)(nil)

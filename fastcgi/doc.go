@@ -21,6 +21,12 @@
 // has not been followed by its close, the child that said hello on it works for us alone, so that stopping
 // it by pid cannot hit another's request.
 //
+// # Raw mode
+//
+// With bridge = false FPM runs the team's script itself. Then there is no hello and no sign: success_body must
+// match the output, the timeout counts from the request, nobody knows the script's pid, so that it cannot be
+// stopped (use request_terminate_timeout), and what fails behind fastcgi_finish_request() is not seen.
+//
 // # Gates
 //
 // Both gates are shut until FPM, and the topic's files, have been seen; [Pool.Run] looks. What shuts a gate:

@@ -32,9 +32,9 @@ const (
 
 // NewMetrics registers the metrics of these pools and topics with reg. Every series exists from the start.
 func NewMetrics(reg prometheus.Registerer, pools, topics []string) *Metrics {
-	make := promauto.With(reg)
+	factory := promauto.With(reg)
 	gauge := func(name, help, label string) *prometheus.GaugeVec {
-		return make.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{label})
+		return factory.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{label})
 	}
 	m := &Metrics{
 		slots:     gauge("sidecar_fpm_slots", "Children of the pool that jobs may occupy now.", "pool"),
@@ -42,14 +42,14 @@ func NewMetrics(reg prometheus.Registerer, pools, topics []string) *Metrics {
 		poolShut:  gauge("sidecar_fpm_gate_shut", "1 while no job of the pool may start.", "pool"),
 		topicShut: gauge("sidecar_topic_gate_shut", "1 while no job of the topic may start.", "topic"),
 		queue:     gauge("sidecar_fpm_listen_queue", "Requests that wait for a child, by FPM's status page.", "pool"),
-		dials: make.NewCounterVec(prometheus.CounterOpts{
+		dials: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "sidecar_fpm_dial_errors_total", Help: "Connections to FPM that did not come about.",
 		}, []string{"pool"}),
-		start: make.NewHistogramVec(prometheus.HistogramOpts{
+		start: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "sidecar_fpm_start_seconds", Help: "Time from the request to the script's start sign.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .1, .5, 2.5, 10, 60},
 		}, []string{"pool"}),
-		stops: make.NewCounterVec(prometheus.CounterOpts{
+		stops: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "sidecar_fpm_stops_total", Help: "Scripts that had to be stopped, by the way it was done; none = it could not be, so far.",
 		}, []string{"pool", "way"}),
 	}
@@ -88,6 +88,7 @@ func (m *Metrics) stopped(pool string, way stopWay) {
 func (m *Metrics) poolGate(pool string, open bool) {
 	m.poolShut.WithLabelValues(pool).Set(shutValue(open))
 }
+
 func (m *Metrics) topicGate(topic string, open bool) {
 	m.topicShut.WithLabelValues(topic).Set(shutValue(open))
 }

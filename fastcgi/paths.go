@@ -22,9 +22,9 @@ func resolve(chroot string, o TopicOptions) target {
 		return target{script: realPath(chroot, o.Script), bootstrap: realPath(chroot, o.Bootstrap)}
 	}
 	common := commonDir(o.Script, o.Bootstrap)
-	real := realPath(chroot, common)
+	from := realPath(chroot, common)
 	inside := func(path string) string {
-		return realPath(chroot, filepath.Join(real, strings.TrimPrefix(path, common)))
+		return realPath(chroot, filepath.Join(from, strings.TrimPrefix(path, common)))
 	}
 	return target{script: inside(o.Script), bootstrap: inside(o.Bootstrap)}
 }
@@ -44,17 +44,14 @@ func realPath(chroot, path string) string {
 	if path == "" {
 		return ""
 	}
-	var real string
-	var err error
-	if chroot == "" {
-		real, err = filepath.EvalSymlinks(path)
-	} else {
-		real, err = resolveIn(chroot, path)
+	follow := filepath.EvalSymlinks
+	if chroot != "" {
+		follow = func(path string) (string, error) { return resolveIn(chroot, path) }
 	}
-	if err != nil {
-		return path
+	if end, err := follow(path); err == nil {
+		return end
 	}
-	return real
+	return path
 }
 
 // errLoop reports symlinks that lead round in a circle.
@@ -101,10 +98,10 @@ func resolveIn(root, path string) (string, error) {
 
 // seenMissing reports that this host sees the directory of path, but no file there.
 func seenMissing(chroot, path string) bool {
-	real := filepath.Join(chroot, realPath(chroot, path))
-	if _, err := os.Stat(filepath.Dir(real)); err != nil {
+	host := filepath.Join(chroot, realPath(chroot, path))
+	if _, err := os.Stat(filepath.Dir(host)); err != nil {
 		return false
 	}
-	stat, err := os.Stat(real)
+	stat, err := os.Stat(host)
 	return errors.Is(err, fs.ErrNotExist) || err == nil && !stat.Mode().IsRegular()
 }

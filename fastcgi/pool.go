@@ -54,7 +54,7 @@ func (p *Pool) Prepare() error {
 	if err := p.bridge.install(); err != nil {
 		return fmt.Errorf("fpm %q: %w", p.opts.Name, err)
 	}
-	err := p.reports.listen()
+	err := p.reports.listen(context.Background())
 	if err != nil && !p.bridge.given {
 		return fmt.Errorf("fpm %q: %w", p.opts.Name, err)
 	}

@@ -134,8 +134,7 @@ func (p *Pool) Ping(ctx context.Context) error {
 }
 
 func (p *Pool) upUnlessDown(err error) error {
-	var down *downError
-	if errors.As(err, &down) {
+	if down, ok := errors.AsType[*downError](err); ok {
 		return down.cause
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -43,24 +44,25 @@ func newReports(bridge bridgeFile, pool string, log *slog.Logger) *reports {
 
 // listen opens the socket. Its name is new each time, so that an old and a new sidecar, or an old and a new
 // configuration of one, do not meet.
-func (s *reports) listen() error {
+func (s *reports) listen(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.listener != nil {
 		return nil
 	}
-	return s.open()
+	return s.open(ctx)
 }
 
 // open does it; mu is held.
-func (s *reports) open() error {
+func (s *reports) open(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx) // a run that is being stopped needs the socket all the same
 	prefix := "report-" + fileName(s.pool) + "-"
 	if err := s.bridge.makeDir(); err != nil {
 		return err
 	}
-	s.removeStale(prefix)
+	s.removeStale(ctx, prefix)
 	path := filepath.Join(s.bridge.dir, prefix+string(newNonce()[:8])+".sock")
-	l, err := net.Listen("unix", path)
+	l, err := new(net.ListenConfig).Listen(ctx, "unix", path)
 	if err != nil {
 		return fmt.Errorf("bridge_dir = %q: open the report socket: %w", s.bridge.dir, err)
 	}
@@ -76,19 +78,21 @@ func (s *reports) open() error {
 }
 
 // removeStale removes the sockets of sidecars that are gone.
-func (s *reports) removeStale(prefix string) {
+func (s *reports) removeStale(ctx context.Context, prefix string) {
 	paths, _ := filepath.Glob(filepath.Join(s.bridge.dir, prefix+"*.sock"))
 	for _, path := range paths {
-		if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
+		c, err := new(net.Dialer).DialContext(ctx, "unix", path)
+		if err == nil {
 			_ = c.Close()
-			continue
 		}
-		_ = os.Remove(path) // in the worst case it stays
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			_ = os.Remove(path) // in the worst case it stays
+		}
 	}
 }
 
 // address is the socket as the bridge is told, "" where there is none. One that was removed is opened anew.
-func (s *reports) address() string {
+func (s *reports) address(ctx context.Context) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.listener == nil {
@@ -97,7 +101,7 @@ func (s *reports) address() string {
 	if !exists(s.path) {
 		_ = s.listener.Close() // run notices, and goes on with the new one
 		s.listener = nil
-		if err := s.open(); err != nil {
+		if err := s.open(ctx); err != nil {
 			s.log.Warn("the report socket is gone", "error", err)
 			return ""
 		}

@@ -51,7 +51,7 @@ func (t *Topic) Run(ctx context.Context, job compat.Job) Result {
 // through makes the run; the facts are complete when it returns.
 func (r *run) through(ctx context.Context) {
 	p := r.topic.pool
-	params, err := r.params()
+	params, err := r.params(ctx)
 	if err != nil {
 		r.end(unready, err)
 		return
@@ -82,7 +82,7 @@ func (r *run) through(ctx context.Context) {
 }
 
 // params are the request's parameters. The files' real paths are found anew for every run.
-func (r *run) params() (map[string]string, error) {
+func (r *run) params(ctx context.Context) (map[string]string, error) {
 	t := r.topic
 	o := t.opts
 	files := resolve(t.pool.opts.Chroot, o)
@@ -98,7 +98,7 @@ func (r *run) params() (map[string]string, error) {
 	}
 	params, err := bridgeParams(t.pool.bridge.path, order{
 		Mode: modeRun, Nonce: r.nonce, Call: o.Call, Script: files.script, Bootstrap: files.bootstrap,
-		ExitOK: o.ExitOK, FailOnFalse: o.FailOnFalse, MemoryLimit: o.MemoryLimit, Socket: t.pool.reports.address(),
+		ExitOK: o.ExitOK, FailOnFalse: o.FailOnFalse, MemoryLimit: o.MemoryLimit, Socket: t.pool.reports.address(ctx),
 	}, r.job.Raw())
 	if err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ func (p *Pool) watchStatus(ctx context.Context) {
 		}
 		page, err := p.askStatus(ctx, at, path)
 		if err != nil && ctx.Err() == nil && (last == nil || last.Error() != err.Error()) {
-			p.log.Warn("php-fpm's status page does not answer", "status", p.opts.Status, "error", err)
+			p.log.WarnContext(ctx, "php-fpm's status page does not answer", "status", p.opts.Status, "error", err)
 		}
 		last = err
 		p.setLimit(nextLimit(limit, p.opts.Children, p.crowded(page, err, used)))
