@@ -132,7 +132,7 @@ func (g *generation) run(take, work context.Context) error {
 // runTopic consumes one topic, once this user may do with its keys all that it takes: a job that can be claimed
 // and not be settled is better left alone. The other topics go on.
 func (g *generation) runTopic(take, work context.Context, t *topic) {
-	if !g.await(take, "waiting for the topic's keys", func() error { return t.store.Check(take) }, t.setWaiting) {
+	if !g.await(take, "the topic's keys", func() error { return t.store.Check(take) }, t.setWaiting) {
 		return
 	}
 	t.consumer.Run(take, work)
@@ -142,7 +142,7 @@ func (g *generation) runTopic(take, work context.Context, t *topic) {
 // busy), so that no supervisor gives the process up, and returns an error only for what does not.
 func (g *generation) awaitServer(ctx context.Context) error {
 	var refused error
-	g.await(ctx, "waiting for redis", func() error {
+	g.await(ctx, "redis", func() error {
 		warnings, err := queue.CheckServer(ctx, g.rdb, g.cfg.Redis.KeyPrefix, topicNames(g.cfg))
 		if errors.Is(err, queue.ErrNoScripting) || errors.Is(err, queue.ErrTooOld) {
 			refused = fmt.Errorf("%w: %w", ErrRefused, err)
@@ -166,7 +166,7 @@ func (g *generation) await(ctx context.Context, what string, ready func() error,
 			return true
 		}
 		if text := err.Error(); text != said && ctx.Err() == nil {
-			g.log.ErrorContext(ctx, what, "error", err)
+			g.log.ErrorContext(ctx, "waiting", "for", what, "error", err)
 			said = text
 		}
 		select {

@@ -36,10 +36,10 @@ func writePIDFile(path string) (*pidFile, error) {
 
 // remove deletes the file if it still names us.
 func (f *pidFile) remove() error {
-	if pid, err := readPID(f.path); err != nil || pid != os.Getpid() {
-		return nil
+	if pid, err := readPID(f.path); err == nil && pid == os.Getpid() {
+		return os.Remove(f.path)
 	}
-	return os.Remove(f.path)
+	return nil
 }
 
 // holderOf returns the live consumer whose pid stands in the file.

@@ -137,8 +137,7 @@ func readSmall(path string) ([]byte, error) {
 
 // reason returns why a file could not be opened, without the path, which the fault names anyway.
 func reason(err error) error {
-	var pe *os.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*os.PathError](err); ok {
 		return pe.Err
 	}
 	return err

@@ -128,7 +128,7 @@ func optionOf(err error) string {
 
 // split takes joined errors apart.
 func split(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // takes errors.Join apart, looks for nothing inside
+	joined, ok := err.(interface{ Unwrap() []error }) // takes errors.Join apart, looks for nothing inside
 	switch {
 	case err == nil:
 		return nil
@@ -145,8 +145,7 @@ func split(err error) []error {
 // wordFault says what was found at name and what is wanted.
 func wordFault(name string, value any, want error) error {
 	shown := name
-	var entry badEntry
-	if errors.As(want, &entry) {
+	if entry, ok := errors.AsType[entryError](want); ok {
 		shown, value = fmt.Sprintf("%s[%d]", name, entry.index), entry.value
 	}
 	if _, isText := value.(string); secretive(name) && !isText {

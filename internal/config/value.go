@@ -35,15 +35,15 @@ func oneOf(dst *string, first, second string) func(any) error {
 	}
 }
 
-// badEntry is the fault of one value in an array.
-type badEntry struct {
+// entryError is the fault of one value in an array.
+type entryError struct {
 	index int
 	value any
 	want  error
 }
 
 // Error says what is wanted, the rest is said by the table.
-func (e badEntry) Error() string { return e.want.Error() }
+func (e entryError) Error() string { return e.want.Error() }
 
 func texts(dst *[]string) func(any) error {
 	return func(v any) error {
@@ -108,7 +108,7 @@ func entries[T any](dst *[]T, array []any, set func(*T) func(any) error) error {
 	var errs []error
 	for i := range array {
 		if err := set(&list[i])(array[i]); err != nil {
-			errs = append(errs, badEntry{i, array[i], err})
+			errs = append(errs, entryError{i, array[i], err})
 		}
 	}
 	if errs == nil {
@@ -161,8 +161,7 @@ func pattern(dst **regexp.Regexp) func(any) error {
 
 // reasonOf says why a pattern does not compile, in one line whatever it holds.
 func reasonOf(err error) string {
-	var se *syntax.Error
-	if errors.As(err, &se) {
+	if se, ok := errors.AsType[*syntax.Error](err); ok {
 		return fmt.Sprintf("%s in %q", se.Code, se.Expr)
 	}
 	return err.Error()

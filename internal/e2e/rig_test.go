@@ -42,7 +42,7 @@ func runTests(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // in the worst case it stays
 	binary = filepath.Join(dir, "sidecar")
 	build := exec.Command("go", "build", "-o", binary, "sidecar")
 	if out, err := build.CombinedOutput(); err != nil {

@@ -17,7 +17,7 @@ func TestStartingBeforeRedisWaitsForIt(t *testing.T) {
 	p.wantReady(15 * time.Second)
 	r.wantEmpty(10 * time.Second)
 	r.wantOneRunEach(20)
-	if n := p.count("waiting for redis"); n == 0 || n > 3 {
+	if n := p.count("msg=waiting for=redis"); n == 0 || n > 3 {
 		t.Errorf("%d log lines about the wait, want one per kind of error", n)
 	}
 }
