@@ -49,7 +49,9 @@ func TestReloadUnderLoadSwitchesWithoutLosingAJob(t *testing.T) {
 	}
 	for i := range 5 {
 		r.wantStarted(len(r.runs("S")) + 20)
-		r.write("sidecar.toml", string(base)+fmt.Sprintf("workers = %d\n", i%4+1))
+		// Another pool under the same name, then another topic on it: both take over from running ones.
+		children := strings.Replace(string(base), "children = 4", fmt.Sprintf("children = %d", 4-i/2), 1)
+		r.write("sidecar.toml", children+fmt.Sprintf("workers = %d\n", i%2+1))
 		p.signal(syscall.SIGHUP)
 		eventually(t, 5*time.Second, func() error {
 			if p.count("msg=reloaded") != i+1 {
