@@ -14,6 +14,10 @@ type PoolOptions struct {
 	BridgePath string // bridge_path: a deployed copy of bridge.php as FPM sees it; then none is written
 	BridgeDir  string // bridge_dir: where the bridge is written and the report socket listens, as the host sees it
 	Chroot     string // chroot: the pool's chroot; paths in topics are as seen inside
+
+	// WorkerSocket is worker_socket: where resident workers call back. "" = a unix socket in bridge_dir;
+	// or tcp://127.0.0.1:port, port 0 for any free one.
+	WorkerSocket string
 }
 
 // DefaultPoolOptions returns the defaults of a pool.
@@ -24,8 +28,12 @@ func DefaultPoolOptions() PoolOptions {
 // Mode says how a topic's jobs reach PHP.
 type Mode string
 
-// ModeRequest is one FPM request a job (DESIGN 6.2).
-const ModeRequest Mode = "request"
+const (
+	// ModeRequest is one FPM request a job (DESIGN 6.2).
+	ModeRequest Mode = "request"
+	// ModeWorker is one long FPM request a worker, which serves job after job (DESIGN 6.3).
+	ModeWorker Mode = "worker"
+)
 
 // TopicOptions say how one topic's jobs run, named as in the TOML file.
 type TopicOptions struct {
@@ -45,6 +53,13 @@ type TopicOptions struct {
 	MemoryLimit  string         // memory_limit: PHP's, "" = as the pool has it
 	OutputLimit  int            // output_limit: bytes of output and of stderr kept, each
 	LogStderr    bool           // log_stderr
+
+	// Of mode = "worker" alone.
+	MinWorkers  int           // min_workers: kept while there is nothing to do
+	IdleTimeout time.Duration // idle_timeout: when an idle worker leaves
+	MaxJobs     int           // max_jobs: after how many a worker is replaced
+	MaxAge      time.Duration // max_age: after how long
+	MaxMemory   int64         // max_memory: beyond how many bytes of PHP's, 0 = never
 }
 
 // DefaultTopicOptions returns the defaults of a topic.
@@ -56,5 +71,8 @@ func DefaultTopicOptions() TopicOptions {
 		Timeout:      60 * time.Second,
 		AbandonAfter: time.Hour,
 		OutputLimit:  64 << 10,
+		IdleTimeout:  10 * time.Second,
+		MaxJobs:      1000,
+		MaxAge:       time.Hour,
 	}
 }
