@@ -49,6 +49,8 @@ func TestPoolsThatHold(t *testing.T) {
 		"status path":          func(o *fastcgi.PoolOptions) { o.Status = "/fpm/status" },
 		"status on a socket":   func(o *fastcgi.PoolOptions) { o.Status = "unix:///run/s.sock?path=/status" },
 		"status on a port":     func(o *fastcgi.PoolOptions) { o.Status = "tcp://127.0.0.1:9001/status" },
+		"workers on a port":    func(o *fastcgi.PoolOptions) { o.WorkerSocket = "tcp://127.0.0.1:0" },
+		"workers on a port v6": func(o *fastcgi.PoolOptions) { o.WorkerSocket = "tcp://[::1]:9190" },
 		"paths": func(o *fastcgi.PoolOptions) {
 			o.BridgePath, o.BridgeDir, o.Chroot = "/bridge.php", "/srv/jail/run", "/srv/jail"
 		},
@@ -99,6 +101,17 @@ func TestStatusAddressesThatDoNotHold(t *testing.T) {
 	}
 }
 
+func TestWorkerSocketsThatOthersCouldReachDoNotHold(t *testing.T) {
+	for _, socket := range []string{
+		"unix:///run/w.sock", "/run/w.sock", "127.0.0.1:9190", "tcp://127.0.0.1", "tcp://0.0.0.0:9190", "tcp://:9190",
+		"tcp://10.0.0.1:9190", "tcp://localhost:9190", "tcp://127.0.0.1:65536", "tcp://127.0.0.1:-1",
+	} {
+		o := validPool()
+		o.WorkerSocket = socket
+		wantFaults(t, o.Validate(), "worker_socket = ")
+	}
+}
+
 func TestCallsAsPHPSpellsThem(t *testing.T) {
 	for call, holds := range map[string]bool{
 		`handle`: true, `App\Jobs\OrderTimeout::handle`: true, `\App\Jobs\handle`: true, `Aufträge\Prüfung::los`: true,
@@ -124,6 +137,9 @@ func TestTopicsThatHold(t *testing.T) {
 		"memory":                   func(o *fastcgi.TopicOptions) { o.MemoryLimit = "256M" },
 		"memory in bytes":          func(o *fastcgi.TopicOptions) { o.MemoryLimit = "268435456" },
 		"no memory limit":          func(o *fastcgi.TopicOptions) { o.MemoryLimit = "-1" },
+		"resident workers": func(o *fastcgi.TopicOptions) {
+			o.Mode, o.MinWorkers, o.MaxMemory = fastcgi.ModeWorker, o.Workers, 96<<20
+		},
 	}
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -153,10 +169,22 @@ func TestTopicsThatDoNotHoldAreAllReported(t *testing.T) {
 		},
 		"numbers": {
 			func(o *fastcgi.TopicOptions) {
-				o.Workers, o.Weight, o.Mode, o.Timeout, o.AbandonAfter = 0, 0, "worker", 0, -1
+				o.Workers, o.Weight, o.Mode, o.Timeout, o.AbandonAfter = 0, 0, "daemon", 0, -1
 				o.MemoryLimit, o.OutputLimit = "256MB", -1
 			},
-			[]string{"workers = 0: ", "weight = 0: ", `mode = "worker": `, `timeout = "0s": `, `abandon_after = "-1ns": `, `memory_limit = "256MB": `, "output_limit = -1: "},
+			[]string{"workers = 0: ", "weight = 0: ", `mode = "daemon": `, `timeout = "0s": `, `abandon_after = "-1ns": `, `memory_limit = "256MB": `, "output_limit = -1: "},
+		},
+		"workers": {
+			func(o *fastcgi.TopicOptions) {
+				o.MinWorkers, o.IdleTimeout, o.MaxJobs, o.MaxAge, o.MaxMemory = o.Workers+1, 0, 0, 0, -1
+			},
+			[]string{"min_workers = 9: ", `idle_timeout = "0s": `, "max_jobs = 0: ", `max_age = "0s": `, "max_memory = -1: "},
+		},
+		"raw workers": {
+			func(o *fastcgi.TopicOptions) {
+				o.Mode, o.Bridge, o.SuccessBody = fastcgi.ModeWorker, false, regexp.MustCompile("^ok$")
+			},
+			[]string{`mode = "worker": `},
 		},
 		"abandoned too early": {func(o *fastcgi.TopicOptions) { o.AbandonAfter = time.Second }, []string{`abandon_after = "1s": `}},
 		"too much output":     {func(o *fastcgi.TopicOptions) { o.OutputLimit = 1<<30 + 1 }, []string{"output_limit = 1073741825: "}},

@@ -51,6 +51,9 @@ func (o PoolOptions) Validate() error {
 	if o.Chroot != "" && !absolute(o.Chroot) {
 		bad("chroot = %q: want an absolute, clean path", o.Chroot)
 	}
+	if o.WorkerSocket != "" && !loopback(o.WorkerSocket) {
+		bad(`worker_socket = %q: want "" for a unix socket in bridge_dir, or "tcp://127.0.0.1:port" (port 0: any); job texts cross it unencrypted`, o.WorkerSocket)
+	}
 	return errors.Join(errs...)
 }
 
@@ -104,8 +107,9 @@ func (o TopicOptions) Validate() error {
 		bad("weight = %d: want at least 1", o.Weight)
 	}
 	if !o.Mode.known() {
-		bad("mode = %q: want %q", o.Mode, ModeRequest)
+		bad("mode = %q: want %q or %q", o.Mode, ModeRequest, ModeWorker)
 	}
+	errs = append(errs, o.validateWorkers())
 	errs = append(errs, o.validateTarget())
 	if o.Timeout <= 0 {
 		bad("timeout = %q: want more than zero", o.Timeout)
@@ -124,6 +128,32 @@ func (o TopicOptions) Validate() error {
 	}
 	if o.SuccessBody != nil && delimited.MatchString(o.SuccessBody.String()) {
 		bad("success_body = %q: want the pattern without PHP's delimiters; (?i) in front is for /i", o.SuccessBody)
+	}
+	return errors.Join(errs...)
+}
+
+// validateWorkers checks what only resident workers need. It holds in mode request, too: [defaults] is for both.
+func (o TopicOptions) validateWorkers() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+
+	if o.Mode == ModeWorker && !o.Bridge {
+		bad("mode = %q: want %q with bridge = false, it is the bridge that stays and takes job after job", o.Mode, ModeRequest)
+	}
+	if o.MinWorkers < 0 || o.Workers > 0 && o.MinWorkers > o.Workers {
+		bad("min_workers = %d: want 0 to workers = %d", o.MinWorkers, o.Workers)
+	}
+	if o.IdleTimeout <= 0 {
+		bad("idle_timeout = %q: want more than zero", o.IdleTimeout)
+	}
+	if o.MaxJobs < 1 {
+		bad("max_jobs = %d: want at least 1", o.MaxJobs)
+	}
+	if o.MaxAge <= 0 {
+		bad("max_age = %q: want more than zero", o.MaxAge)
+	}
+	if o.MaxMemory < 0 {
+		bad("max_memory = %d: want a number of bytes, or 0 for no limit", o.MaxMemory)
 	}
 	return errors.Join(errs...)
 }
@@ -164,7 +194,7 @@ func (o TopicOptions) validateTarget() error {
 
 func (m Mode) known() bool {
 	switch m {
-	case ModeRequest:
+	case ModeRequest, ModeWorker:
 		return true
 	}
 	return false
@@ -179,4 +209,13 @@ func hostPort(addr string) bool {
 	host, port, err := net.SplitHostPort(addr)
 	n, perr := strconv.Atoi(port)
 	return err == nil && perr == nil && host != "" && n >= 1 && n <= 65535
+}
+
+// loopback reports that addr is a TCP address of this host that the same host alone can reach; port 0 is any.
+func loopback(addr string) bool {
+	addr, isTCP := strings.CutPrefix(addr, "tcp://")
+	host, port, err := net.SplitHostPort(addr)
+	ip := net.ParseIP(host)
+	n, perr := strconv.Atoi(port)
+	return isTCP && err == nil && perr == nil && n >= 0 && n <= 65535 && ip != nil && ip.IsLoopback()
 }

@@ -158,7 +158,6 @@ func TestEveryOptionArrivesWhereItBelongs(t *testing.T) {
 	topic.FPM.Bridge = false // the one option that excludes others: valid-raw.toml has it
 	plain := config.DefaultTopic()
 	plain.FPM.Script, topic.FPM.Script = "-", "" // as well
-	plain.FPM.Mode = "-"                         // there is one mode so far
 	if !allDiffer(reflect.ValueOf(topic.Queue), reflect.ValueOf(plain.Queue)) || !allDiffer(reflect.ValueOf(topic.FPM), reflect.ValueOf(plain.FPM)) {
 		t.Errorf("topic: got %+v", topic)
 	}

@@ -71,6 +71,7 @@ func poolFields(o *fastcgi.PoolOptions) []field {
 		{"bridge_path", text(&o.BridgePath)},
 		{"bridge_dir", text(&o.BridgeDir)},
 		{"chroot", text(&o.Chroot)},
+		{"worker_socket", text(&o.WorkerSocket)},
 	}
 }
 
@@ -100,6 +101,11 @@ func topicFields(t *Topic) []field {
 		{"memory_limit", text(&t.FPM.MemoryLimit)},
 		{"output_limit", size(&t.FPM.OutputLimit)},
 		{"log_stderr", flag(&t.FPM.LogStderr)},
+		{"min_workers", integer(&t.FPM.MinWorkers)},
+		{"idle_timeout", duration(&t.FPM.IdleTimeout)},
+		{"max_jobs", integer(&t.FPM.MaxJobs)},
+		{"max_age", duration(&t.FPM.MaxAge)},
+		{"max_memory", size(&t.FPM.MaxMemory)},
 	}
 }
 

@@ -66,13 +66,13 @@ func flag(dst *bool) func(any) error {
 	}
 }
 
-func integer(dst *int) func(any) error {
+func integer[T int | int64](dst *T) func(any) error {
 	return func(v any) error {
 		n, ok := v.(int64)
-		if !ok || int64(int(n)) != n {
+		if !ok || int64(T(n)) != n {
 			return errors.New("want a whole number, without quotes")
 		}
-		*dst = int(n)
+		*dst = T(n)
 		return nil
 	}
 }
@@ -120,7 +120,7 @@ func entries[T any](dst *[]T, array []any, set func(*T) func(any) error) error {
 // sizeText is a number of bytes with a unit; all of them count in 1024.
 var sizeText = regexp.MustCompile(`^([0-9]{1,15}) ?(B|K|KB|KiB|M|MB|MiB|G|GB|GiB)?$`)
 
-func size(dst *int) func(any) error {
+func size[T int | int64](dst *T) func(any) error {
 	return func(v any) error {
 		if n, ok := v.(int64); ok {
 			return integer(dst)(n)
@@ -135,7 +135,7 @@ func size(dst *int) func(any) error {
 		if n > math.MaxInt/factor {
 			return errors.New("want less than memory has")
 		}
-		*dst = int(n * factor)
+		*dst = T(n * factor)
 		return nil
 	}
 }
