@@ -338,6 +338,12 @@ namespace Sidecar\Bridge {
             }
         }
 
+        /** A clock for durations, in ms. */
+        public static function now(): float
+        {
+            return self::has('hrtime') ? \hrtime(true) / 1e6 : \microtime(true) * 1e3;
+        }
+
         /** The fatal error that ended the script, or null: warnings that were seen last do not count. */
         public static function fatalError(): ?array
         {
@@ -660,6 +666,181 @@ namespace Sidecar\Bridge {
     }
 
     /**
+     * What the sidecar wants of this request.
+     */
+    final class Order
+    {
+        /**
+         * Reads the order and removes it from the variables that code dumps and logs. FPM's getenv() still knows it:
+         * the nonce keeps output from looking like a sign by accident, it guards nothing against the team itself.
+         */
+        public static function take(): ?array
+        {
+            $order = \json_decode((string) Php::param('SIDECAR_BRIDGE'), true);
+            unset($_SERVER['SIDECAR_BRIDGE'], $_ENV['SIDECAR_BRIDGE']);
+            $nonce = $order['nonce'] ?? $order['token'] ?? null;
+            if (!\is_array($order) || !\is_string($nonce) || $nonce === '') {
+                return null;
+            }
+            return $order + [
+                'nonce' => $nonce, 'mode' => 'check', 'call' => '', 'script' => '', 'bootstrap' => '',
+                'exit_ok' => false, 'fail_on_false' => false, 'memory_limit' => '', 'socket' => '', 'pid' => 0,
+                'timeout_ms' => 0, 'frame_limit' => 32 << 20, 'output_limit' => 65536, 'max_jobs' => 0,
+                'max_memory' => 0,
+            ];
+        }
+
+        /** Replaces script and bootstrap by their real paths; what is missing makes the run unavailable. */
+        public static function findFiles(array &$order): ?Verdict
+        {
+            foreach (['bootstrap', 'script'] as $role) {
+                $path = $order[$role];
+                if ($path === '') {
+                    continue;
+                }
+                $real = Php::quietly(static function () use ($path) {
+                    $real = \realpath($path);
+                    if ($real !== $path) { // a symlink: the cached target may be the release before
+                        \clearstatcache(true);
+                        $real = \realpath($path);
+                    }
+                    return $real !== false && \is_file($real) && \is_readable($real) ? $real : null;
+                });
+                if ($real === null) {
+                    $why = Php::$warning === '' ? 'does not exist or cannot be read' : Php::$warning;
+                    return Verdict::unavailable($role . ' ' . $path . ': ' . $why);
+                }
+                $order[$role] = $real;
+            }
+            return null;
+        }
+    }
+
+    /**
+     * What the team's code finds around it.
+     */
+    final class Scene
+    {
+        /** Takes back what FPM adds to code that was written for the command line. */
+        public static function undoFpm(string $memoryLimit): void
+        {
+            Php::unlimitedTime();
+            Php::set('html_errors', '0');
+            if (!\in_array(Php::ini('zlib.output_compression'), ['', '0'], true)) {
+                Php::set('zlib.output_compression', '0');
+            }
+            if ($memoryLimit !== '') {
+                Php::set('memory_limit', $memoryLimit);
+            }
+        }
+
+        /** $_SERVER and the working directory as if FPM had run the script itself. */
+        public static function describe(string $script): void
+        {
+            if ($script === '') {
+                return;
+            }
+            $_SERVER['SCRIPT_FILENAME'] = $script;
+            $_SERVER['SCRIPT_NAME'] = $_SERVER['PHP_SELF'] = '/' . \basename($script);
+            $_SERVER['DOCUMENT_ROOT'] = \dirname($script);
+            if (Php::has('chdir')) {
+                Php::quietly(static function () use ($script) {
+                    return \chdir(\dirname($script));
+                });
+            }
+        }
+
+        /** When the sidecar will stop a run that begins now. */
+        public static function deadline(int $timeoutMs): string
+        {
+            return (string) ((int) (\microtime(true) * 1000) + $timeoutMs);
+        }
+    }
+
+    /**
+     * Which verdict follows from how the team's code ended.
+     */
+    final class Judge
+    {
+        public static function ofThrown(\Throwable $thrown, bool $booted): Verdict
+        {
+            if ($thrown instanceof Missing) {
+                return Verdict::unavailable($thrown->getMessage());
+            }
+            if ($thrown instanceof Unfit) {
+                $why = $thrown->getMessage();
+                return $thrown->forEver ? Verdict::rejected($why) : Verdict::failed($why);
+            }
+            if (!$booted) {
+                return Verdict::failedAt('the bootstrap threw: ', $thrown);
+            }
+            if ($thrown instanceof \ParseError) {
+                return Verdict::failedAt('', $thrown);
+            }
+            try {
+                return Verdict::thrown($thrown);
+            } catch (\Throwable $second) {
+                return Verdict::failedAt('asked for its verdict, ' . \get_class($thrown) . ' threw: ', $second);
+            }
+        }
+
+        /** The team's own exception handler has its say, whatever it does: the verdict stands already. */
+        public static function tellTeam(\Throwable $thrown, Verdict $verdict): Verdict
+        {
+            if (!$verdict->isFailed() || $thrown instanceof Unfit) {
+                return $verdict;
+            }
+            if (!Php::has('set_exception_handler') || !Php::has('restore_exception_handler')) {
+                return $verdict;
+            }
+            $handler = \set_exception_handler(null);
+            \restore_exception_handler();
+            if ($handler === null) {
+                return $verdict;
+            }
+            try {
+                $handler($thrown);
+            } catch (\Throwable $second) {
+                return $verdict->withNote(
+                    'The exception handler threw: ' . $second->getMessage() . Trace::place($second)
+                );
+            }
+            return $verdict;
+        }
+
+        /** For a run that ended without saying how. */
+        public static function ofExit(bool $booted, bool $exitOk): Verdict
+        {
+            if (!$booted) {
+                return Verdict::failed('the bootstrap called exit');
+            }
+            if (Php::isCutOff() && Php::diesWhenCutOff()) {
+                return Verdict::failed('the connection to the sidecar was lost and PHP ended the handler');
+            }
+            if (!Php::has('error_get_last')) {
+                return Verdict::failed('the handler ended early; error_get_last is disabled, so nobody can say why');
+            }
+            return $exitOk ? Verdict::done() : Verdict::failed('the handler called exit');
+        }
+
+        /** Text and place, once; the stack trace in it shows arguments. */
+        public static function describeFatal(array $fatal): string
+        {
+            $text = \explode("\nStack trace:", $fatal['message'])[0];
+            $place = ' in ' . $fatal['file'] . ':' . $fatal['line'];
+            return \substr($text, -\strlen($place)) === $place ? $text : $text . $place;
+        }
+
+        /** After memory_limit was hit there is none left to write the verdict with. */
+        public static function makeRoom(string $message): void
+        {
+            if (\strncmp($message, 'Allowed memory size', 19) === 0 && Php::has('memory_get_usage')) {
+                Php::set('memory_limit', (string) (\memory_get_usage(true) + (16 << 20)));
+            }
+        }
+    }
+
+    /**
      * Ends the request of a run: lets everything of the team's come to its end, and signs last.
      */
     final class Ending
@@ -847,7 +1028,7 @@ namespace Sidecar\Bridge {
         /** Takes the order from the sidecar; true means that the team's code is to run now. */
         public static function begins(): bool
         {
-            self::$order = self::takeOrder();
+            self::$order = Order::take();
             if (self::$order === null) {
                 if (Php::has('http_response_code')) {
                     \http_response_code(403);
@@ -862,7 +1043,7 @@ namespace Sidecar\Bridge {
                     ? self::kill((int) self::$order['pid'])
                     : Verdict::failed('the start could not be told to the sidecar');
             } else {
-                self::$verdict = self::findFiles();
+                self::$verdict = Order::findFiles(self::$order);
                 if (self::$verdict === null && self::$order['mode'] === 'run') {
                     return self::prepare();
                 }
@@ -886,7 +1067,7 @@ namespace Sidecar\Bridge {
         public static function booted(): void
         {
             self::$booted = true;
-            self::$bootedAt = self::now();
+            self::$bootedAt = Php::now();
             if (self::$order['script'] !== '') {
                 $job = \json_decode(self::$text, true);
                 $GLOBALS['job'] = \is_array($job) ? $job : null;
@@ -908,10 +1089,8 @@ namespace Sidecar\Bridge {
 
         public static function threw(\Throwable $thrown): void
         {
-            self::$verdict = self::judge($thrown);
-            if (self::$verdict->isFailed() && !$thrown instanceof Unfit) {
-                self::tellTeam($thrown);
-            }
+            self::$verdict = Judge::ofThrown($thrown, self::$booted);
+            self::$verdict = Judge::tellTeam($thrown, self::$verdict);
         }
 
         /** Called at each look from the shutdown list: finds out how the run ended if it did not say so itself. */
@@ -919,10 +1098,10 @@ namespace Sidecar\Bridge {
         {
             $fatal = Php::fatalError();
             if ($fatal !== null) {
-                self::makeRoom($fatal['message']);
-                self::spoil(self::describeFatal($fatal));
+                Judge::makeRoom($fatal['message']);
+                self::spoil(Judge::describeFatal($fatal));
             }
-            self::$verdict = self::$verdict ?? self::exited();
+            self::$verdict = self::$verdict ?? Judge::ofExit(self::$booted, self::$order['exit_ok']);
         }
 
         /** Makes a success a failure; a failure keeps its first reason. */
@@ -976,52 +1155,10 @@ namespace Sidecar\Bridge {
             $booted = self::$bootedAt > 0.0;
             return self::$verdict->toArray() + [
                 'boot_ms' => $booted ? \round(self::$bootedAt - self::$startedAt, 3) : 0.0,
-                'ms' => $started ? \round(self::now() - ($booted ? self::$bootedAt : self::$startedAt), 3) : 0.0,
+                'ms' => $started ? \round(Php::now() - ($booted ? self::$bootedAt : self::$startedAt), 3) : 0.0,
                 'mem' => Php::has('memory_get_peak_usage') ? \memory_get_peak_usage(true) : 0,
                 'pid' => Php::pid(),
             ];
-        }
-
-        /**
-         * Reads the order and removes it from the variables that code dumps and logs. FPM's getenv() still knows it:
-         * the nonce keeps output from looking like a sign by accident, it guards nothing against the team itself.
-         */
-        private static function takeOrder(): ?array
-        {
-            $order = \json_decode((string) Php::param('SIDECAR_BRIDGE'), true);
-            unset($_SERVER['SIDECAR_BRIDGE'], $_ENV['SIDECAR_BRIDGE']);
-            if (!\is_array($order) || !\is_string($order['nonce'] ?? null) || $order['nonce'] === '') {
-                return null;
-            }
-            return $order + [
-                'mode' => 'check', 'call' => '', 'script' => '', 'bootstrap' => '', 'exit_ok' => false,
-                'fail_on_false' => false, 'memory_limit' => '', 'socket' => '', 'pid' => 0,
-            ];
-        }
-
-        /** Replaces script and bootstrap by their real paths; what is missing makes the run unavailable. */
-        private static function findFiles(): ?Verdict
-        {
-            foreach (['bootstrap', 'script'] as $role) {
-                $path = self::$order[$role];
-                if ($path === '') {
-                    continue;
-                }
-                $real = Php::quietly(static function () use ($path) {
-                    $real = \realpath($path);
-                    if ($real !== $path) { // a symlink: the cached target may be the release before
-                        \clearstatcache(true);
-                        $real = \realpath($path);
-                    }
-                    return $real !== false && \is_file($real) && \is_readable($real) ? $real : null;
-                });
-                if ($real === null) {
-                    $why = Php::$warning === '' ? 'does not exist or cannot be read' : Php::$warning;
-                    return Verdict::unavailable($role . ' ' . $path . ': ' . $why);
-                }
-                self::$order[$role] = $real;
-            }
-            return null;
         }
 
         private static function prepare(): bool
@@ -1036,41 +1173,11 @@ namespace Sidecar\Bridge {
             if (Php::has('error_clear_last')) {
                 \error_clear_last();
             }
-            self::undoFpm();
-            self::describe();
-            self::$startedAt = self::now();
+            Scene::undoFpm(self::$order['memory_limit']);
+            $_SERVER['SIDECAR_DEADLINE_MS'] = Scene::deadline((int) Php::param('SIDECAR_TIMEOUT_MS'));
+            Scene::describe(self::$order['script']);
+            self::$startedAt = Php::now();
             return self::readText();
-        }
-
-        /** Takes back what FPM adds to code that was written for the command line. */
-        private static function undoFpm(): void
-        {
-            Php::unlimitedTime();
-            Php::set('html_errors', '0');
-            if (!\in_array(Php::ini('zlib.output_compression'), ['', '0'], true)) {
-                Php::set('zlib.output_compression', '0');
-            }
-            if (self::$order['memory_limit'] !== '') {
-                Php::set('memory_limit', self::$order['memory_limit']);
-            }
-        }
-
-        /** $_SERVER and the working directory as if FPM had run the script itself. */
-        private static function describe(): void
-        {
-            $timeout = (int) Php::param('SIDECAR_TIMEOUT_MS');
-            $_SERVER['SIDECAR_DEADLINE_MS'] = (string) ((int) (\microtime(true) * 1000) + $timeout);
-            $script = self::$order['script'];
-            if ($script !== '') {
-                $_SERVER['SCRIPT_FILENAME'] = $script;
-                $_SERVER['SCRIPT_NAME'] = $_SERVER['PHP_SELF'] = '/' . \basename($script);
-                $_SERVER['DOCUMENT_ROOT'] = \dirname($script);
-                if (Php::has('chdir')) {
-                    Php::quietly(static function () use ($script) {
-                        return \chdir(\dirname($script));
-                    });
-                }
-            }
         }
 
         private static function readText(): bool
@@ -1085,78 +1192,6 @@ namespace Sidecar\Bridge {
                 . Php::ini('post_max_size')
             );
             return false;
-        }
-
-        private static function judge(\Throwable $thrown): Verdict
-        {
-            if ($thrown instanceof Missing) {
-                return Verdict::unavailable($thrown->getMessage());
-            }
-            if ($thrown instanceof Unfit) {
-                $why = $thrown->getMessage();
-                return $thrown->forEver ? Verdict::rejected($why) : Verdict::failed($why);
-            }
-            if (!self::$booted) {
-                return Verdict::failedAt('the bootstrap threw: ', $thrown);
-            }
-            if ($thrown instanceof \ParseError) {
-                return Verdict::failedAt('', $thrown);
-            }
-            try {
-                return Verdict::thrown($thrown);
-            } catch (\Throwable $second) {
-                return Verdict::failedAt('asked for its verdict, ' . \get_class($thrown) . ' threw: ', $second);
-            }
-        }
-
-        /** The team's own exception handler has its say, whatever it does: the verdict stands already. */
-        private static function tellTeam(\Throwable $thrown): void
-        {
-            if (!Php::has('set_exception_handler') || !Php::has('restore_exception_handler')) {
-                return;
-            }
-            $handler = \set_exception_handler(null);
-            \restore_exception_handler();
-            if ($handler === null) {
-                return;
-            }
-            try {
-                $handler($thrown);
-            } catch (\Throwable $second) {
-                self::$verdict = self::$verdict->withNote(
-                    'The exception handler threw: ' . $second->getMessage() . Trace::place($second)
-                );
-            }
-        }
-
-        private static function exited(): Verdict
-        {
-            if (!self::$booted) {
-                return Verdict::failed('the bootstrap called exit');
-            }
-            if (Php::isCutOff() && Php::diesWhenCutOff()) {
-                return Verdict::failed('the connection to the sidecar was lost and PHP ended the handler');
-            }
-            if (!Php::has('error_get_last')) {
-                return Verdict::failed('the handler ended early; error_get_last is disabled, so nobody can say why');
-            }
-            return self::$order['exit_ok'] ? Verdict::done() : Verdict::failed('the handler called exit');
-        }
-
-        /** Text and place, once; the stack trace in it shows arguments. */
-        private static function describeFatal(array $fatal): string
-        {
-            $text = \explode("\nStack trace:", $fatal['message'])[0];
-            $place = ' in ' . $fatal['file'] . ':' . $fatal['line'];
-            return \substr($text, -\strlen($place)) === $place ? $text : $text . $place;
-        }
-
-        /** After memory_limit was hit there is none left to write the verdict with. */
-        private static function makeRoom(string $message): void
-        {
-            if (\strncmp($message, 'Allowed memory size', 19) === 0 && Php::has('memory_get_usage')) {
-                Php::set('memory_limit', (string) (\memory_get_usage(true) + (16 << 20)));
-            }
         }
 
         /** Kills a child of this pool that hangs in another request. */
@@ -1191,10 +1226,6 @@ namespace Sidecar\Bridge {
             return $stat !== null ? \explode(' ', \substr($stat, (int) \strrpos($stat, ')')))[2] : null;
         }
 
-        private static function now(): float
-        {
-            return Php::has('hrtime') ? \hrtime(true) / 1e6 : \microtime(true) * 1e3;
-        }
     }
 }
 
