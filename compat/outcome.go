@@ -62,6 +62,9 @@ type Outcome struct {
 	// Delay is how far from now a Deferred job wants to be due.
 	Delay time.Duration
 
+	// Took is how long the run itself took, where that is known better than by who waited for it; else 0.
+	Took time.Duration
+
 	// Held reports that the script may still be running and could not be stopped: the claim
 	// must be left to its lease, neither settled nor given back.
 	Held bool

@@ -19,11 +19,9 @@ const (
 type Consumer struct {
 	scanner *Scanner
 	feeder  *Feeder
-	workers []*worker
+	worker  *worker
 	keeper  *Keeper
 	settler *Settler
-
-	handover chan *held
 }
 
 // Health is what readiness wants to know of a Consumer.
@@ -49,10 +47,14 @@ func NewConsumer(opts Options, store *Store, wakes Wakes, tracking func() bool, 
 	keeper := newKeeper(store, opts.Lease, clock, m, log)
 	settler := newSettler(store, keeper, m, log)
 	hint := make(chan struct{}, 1)
-	handover := make(chan *held, opts.Workers)
-	idle := make(chan struct{}, opts.Workers)
+	underWay := opts.Workers * max(opts.LookAhead, 1)
+	flight := newFlight(opts.Workers, underWay)
+	worker := &worker{
+		handler: handler, gate: gate, solo: newSolo(), rules: rules, keeper: keeper, settler: settler,
+		clock: clock, metrics: m, log: log, flight: flight, next: make(chan *held),
+	}
 
-	c := &Consumer{keeper: keeper, settler: settler, handover: handover}
+	c := &Consumer{worker: worker, keeper: keeper, settler: settler}
 	c.scanner = &Scanner{
 		store: store, batch: opts.Batch, unit: opts.ScoreUnit, wake: wakes.Pool, hint: hint, rhythm: rhythm,
 		clock: clock, due: due, metrics: m, trouble: newTrouble("promote", m, log), log: log,
@@ -64,18 +66,11 @@ func NewConsumer(opts Options, store *Store, wakes Wakes, tracking func() bool, 
 	c.feeder = &Feeder{
 		store: store, gate: gate, wake: wakes.Ready, hint: hint, rhythm: rhythm,
 		keeper: keeper, clock: clock, replies: replies, metrics: m, trouble: newTrouble("claim", m, log),
-		handover: handover, idle: idle, free: opts.Workers, most: opts.Workers + verdictsMost,
+		worker: worker, flight: flight, most: underWay + verdictsMost,
 		intake: &intake{
 			store: store, lease: opts.Lease, rules: rules, keeper: keeper, settler: settler,
 			due: due, metrics: m, trouble: newTrouble("done_before", m, log), log: log,
 		},
-	}
-	solo := newSolo()
-	for range opts.Workers {
-		c.workers = append(c.workers, &worker{
-			handler: handler, gate: gate, solo: solo, rules: rules, keeper: keeper, settler: settler,
-			clock: clock, metrics: m, log: log, idle: idle,
-		})
 	}
 	return c
 }
@@ -93,11 +88,9 @@ func (c *Consumer) Run(take, work context.Context) {
 	settling.Go(func() { c.settler.Run(books) })
 
 	flow.Go(func() { c.scanner.Run(take) })
-	flow.Go(func() { c.feeder.Run(take) })
-	for _, w := range c.workers {
-		flow.Go(func() { w.run(take, work, c.handover) })
-	}
+	flow.Go(func() { c.feeder.Run(take, work) })
 	flow.Wait()
+	c.worker.finish()
 
 	c.settler.finish()
 	defer context.AfterFunc(work, func() { // a Redis that stays away must not keep the process

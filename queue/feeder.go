@@ -5,41 +5,39 @@ import (
 	"time"
 )
 
-// Feeder claims jobs for slots that are free and hands them to the workers. It holds no slot while it
-// waits, so a quiet topic takes nothing from the others that share its pool.
+// Feeder claims jobs for slots that are free and starts their runs. It holds no slot while it waits, so a
+// quiet topic takes nothing from the others that share its pool.
 type Feeder struct {
-	store    *Store
-	gate     Gate
-	wake     <-chan struct{} // ready has changed, as Redis tells us
-	hint     <-chan struct{} // ready has something, as our own Scanner tells us
-	rhythm   rhythm
-	intake   *intake
-	keeper   *Keeper
-	clock    *serverClock
-	replies  *lostReplies
-	metrics  *topicMetrics
-	trouble  *trouble
-	handover chan<- *held    // one place a worker: never full
-	idle     <-chan struct{} // a worker became free
-	most     int             // claims in hand, settlements that wait included
+	store   *Store
+	gate    Gate
+	wake    <-chan struct{} // ready has changed, as Redis tells us
+	hint    <-chan struct{} // ready has something, as our own Scanner tells us
+	rhythm  rhythm
+	intake  *intake
+	keeper  *Keeper
+	clock   *serverClock
+	replies *lostReplies
+	metrics *topicMetrics
+	trouble *trouble
+	worker  *worker
+	flight  *flight
+	most    int // claims in hand, settlements that wait included
 
-	free     int       // workers without a job. Only used by Run's goroutine
 	answered time.Time // when the last claim was answered. Only used by Run's goroutine
 }
 
-// Run feeds the workers until take is done, then tells them by closing the handover.
-func (f *Feeder) Run(take context.Context) {
-	defer close(f.handover)
+// Run claims and starts runs until take is done; work is the runs'.
+func (f *Feeder) Run(take, work context.Context) {
 	again := backoff{most: time.Second}
 	for more := true; take.Err() == nil; {
 		if !more {
 			f.awaitReady(take)
 		}
-		if !f.awaitWorker(take) || !f.awaitRoom(take) {
+		if !f.flight.await(take, f.flight.mark()) || !f.awaitRoom(take) {
 			return
 		}
 		var err error
-		more, err = f.feedOnce(take)
+		more, err = f.feedOnce(take, work)
 		f.trouble.note(take, err)
 		if err != nil {
 			more = true
@@ -50,18 +48,20 @@ func (f *Feeder) Run(take context.Context) {
 	}
 }
 
-// feedOnce takes slots, claims for them and hands the jobs over. more reports that ready may hold others.
-func (f *Feeder) feedOnce(take context.Context) (more bool, err error) {
-	slots := f.gate.Acquire(take, f.free)
+// feedOnce takes slots, claims for them and starts the runs. more reports that ready may hold others.
+func (f *Feeder) feedOnce(take, work context.Context) (more bool, err error) {
+	slots := f.gate.Acquire(take, min(f.flight.free(), maxClaim))
 	if slots == 0 {
 		return false, nil
 	}
 	claims, err := f.claim(take, slots)
 	runnable := f.intake.sort(take, claims)
-	f.gate.Release(slots - len(runnable))
-	f.free -= len(runnable)
+	if spare := slots - len(runnable); spare > 0 {
+		f.gate.Release(spare)
+	}
+	f.flight.enter(len(runnable))
 	for _, h := range runnable {
-		f.handover <- h
+		f.worker.start(take, work, h)
 	}
 	return len(claims.List)+claims.Twins >= slots, err
 }
@@ -83,26 +83,6 @@ func (f *Feeder) claim(take context.Context, n int) (Claims, error) {
 	f.metrics.twins.Add(float64(claims.Twins))
 	f.metrics.merged.Add(float64(claims.Merged))
 	return claims, nil
-}
-
-// awaitWorker waits until a worker is free and counts all that are.
-func (f *Feeder) awaitWorker(take context.Context) bool {
-	if f.free == 0 {
-		select {
-		case <-take.Done():
-			return false
-		case <-f.idle:
-			f.free++
-		}
-	}
-	for {
-		select {
-		case <-f.idle:
-			f.free++
-		default:
-			return true
-		}
-	}
 }
 
 // awaitRoom waits while too many verdicts have not reached Redis: claiming on would only pile up more.

@@ -46,7 +46,7 @@ func startWoken(t testing.TB, b bench, change func(*queue.Options), handle func(
 		change(&opts)
 	}
 	f := &flow{
-		gate:    newSlots(opts.Workers),
+		gate:    newSlots(opts.Workers * max(1, opts.LookAhead)),
 		metrics: prometheus.NewRegistry(),
 		log:     &logBook{},
 		ended:   make(chan struct{}),

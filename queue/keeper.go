@@ -21,6 +21,7 @@ type held struct {
 	// leases are the scores its running entry can have: one, and one more for each renewal whose reply
 	// has not arrived. The last is what the next renewal asks for, as long as it lies ahead.
 	leases  []Lease
+	first   [1]Lease   // what leases begins with, without an allocation
 	ends    ServerTime // end of the last confirmed lease
 	aimed   ServerTime // end of the last of leases
 	lost    bool       // found under another lease, or gone: not renewed any more
@@ -31,7 +32,9 @@ type held struct {
 // newHeld returns a claim that was taken at now under a lease of the given length.
 func newHeld(claim Claim, now ServerTime, lease time.Duration) *held {
 	ends := now.Add(lease)
-	return &held{text: claim.Text, leases: []Lease{claim.Lease}, ends: ends, aimed: ends}
+	h := &held{text: claim.Text, first: [1]Lease{claim.Lease}, ends: ends, aimed: ends}
+	h.leases = h.first[:]
+	return h
 }
 
 // Keeper holds the claims in hand and renews their leases, all in one call a tick, until they are settled.
@@ -178,11 +181,13 @@ func (k *Keeper) take(list []*held) {
 	k.metrics.inHand.Set(float64(len(k.held)))
 }
 
-// release lets go of a claim: it is settled, or left to its lease.
-func (k *Keeper) release(h *held) {
+// release lets go of claims: they are settled, or left to their leases.
+func (k *Keeper) release(list ...*held) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	delete(k.held, h)
+	for _, h := range list {
+		delete(k.held, h)
+	}
 	k.metrics.inHand.Set(float64(len(k.held)))
 }
 
@@ -213,15 +218,23 @@ func (k *Keeper) strangers(claims []Claim) []Claim {
 	return list
 }
 
-// beginWrite returns the leases to settle h under, and keeps its lease as it is until endWrite.
-func (k *Keeper) beginWrite(h *held) (lease, next Lease) {
+// possible are the leases a claim may have: held, and next if a renewal has set it.
+type possible struct{ held, next Lease }
+
+// beginWrite returns the leases to settle the claims of batch under, and keeps them as they are until endWrite.
+func (k *Keeper) beginWrite(batch []*settlement) []possible {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	h.writing, h.settled = true, true
-	if len(h.leases) > 1 {
-		next = h.leases[1]
+	leases := make([]possible, len(batch))
+	for i, one := range batch {
+		h := one.claim
+		h.writing, h.settled = true, true
+		leases[i].held = h.leases[0]
+		if len(h.leases) > 1 {
+			leases[i].next = h.leases[1]
+		}
 	}
-	return h.leases[0], next
+	return leases
 }
 
 // endWrite allows renewals again, for a settlement that has to be offered once more.

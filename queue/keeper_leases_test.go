@@ -29,6 +29,9 @@ func take(k *Keeper, text string, lease Lease) *held {
 
 func lease(after time.Duration) Lease { return leaseAt(epoch.Add(after)) }
 
+// beginWrite begins the write of one claim.
+func beginWrite(k *Keeper, h *held) possible { return k.beginWrite([]*settlement{{claim: h}})[0] }
+
 func TestALeaseIsAskedForAgainUntilItIsConfirmed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := testKeeper(t)
@@ -40,8 +43,8 @@ func TestALeaseIsAskedForAgainUntilItIsConfirmed(t *testing.T) {
 			t.Fatalf("asked for %v, want %v", asked, want)
 		}
 		// The reply is lost. Both leases count, and the same one is asked for.
-		if held, next := k.beginWrite(h); held != "claimed" || next != want[0].Next {
-			t.Errorf("settles under %s or %s", held, next)
+		if leases := beginWrite(k, h); leases.held != "claimed" || leases.next != want[0].Next {
+			t.Errorf("settles under %s or %s", leases.held, leases.next)
 		}
 		k.endWrite(h)
 		pause(t.Context(), time.Second)
@@ -50,8 +53,8 @@ func TestALeaseIsAskedForAgainUntilItIsConfirmed(t *testing.T) {
 			t.Fatalf("asked for %v, want %v again", asked, want)
 		}
 		k.confirm(t.Context(), owners, asked, []bool{false})
-		if held, next := k.beginWrite(h); held != want[0].Next || next != "" {
-			t.Errorf("settles under %s or %q, want the confirmed lease only", held, next)
+		if leases := beginWrite(k, h); leases.held != want[0].Next || leases.next != "" {
+			t.Errorf("settles under %s or %q, want the confirmed lease only", leases.held, leases.next)
 		}
 	})
 }
@@ -68,15 +71,15 @@ func TestAfterALongOutageEachPossibleLeaseIsMovedOn(t *testing.T) {
 			t.Fatalf("asked for %v, want %v", asked, want)
 		}
 		// That reply is lost as well: three leases are possible, two go into one offer.
-		if held, next := k.beginWrite(h); held != "claimed" || next != first {
-			t.Errorf("settles under %s or %s", held, next)
+		if leases := beginWrite(k, h); leases.held != "claimed" || leases.next != first {
+			t.Errorf("settles under %s or %s", leases.held, leases.next)
 		}
 		k.endWrite(h)
 		if !k.otherLease(h) {
 			t.Fatal("the third lease is forgotten")
 		}
-		if held, next := k.beginWrite(h); held != second || next != "" {
-			t.Errorf("settles under %s or %q, want the third", held, next)
+		if leases := beginWrite(k, h); leases.held != second || leases.next != "" {
+			t.Errorf("settles under %s or %q, want the third", leases.held, leases.next)
 		}
 		if k.otherLease(h) {
 			t.Error("there is a fourth lease")
@@ -106,7 +109,7 @@ func TestALeaseConfirmedTooLateIsStillInDoubt(t *testing.T) {
 func TestAClaimWhoseSettlementIsOnTheWireIsNotRenewed(t *testing.T) {
 	k := testKeeper(t)
 	h := take(k, "a", "claimed")
-	k.beginWrite(h)
+	beginWrite(k, h)
 	if _, asked := k.renewals(); len(asked) != 0 {
 		t.Errorf("asked for %v, want nothing", asked)
 	}

@@ -33,6 +33,7 @@ const (
 type Options struct {
 	Topic        string
 	Workers      int             // workers: jobs at once on this sidecar, at most
+	LookAhead    int             // claims in hand for each worker, at most, as far as the Gate allows; 0 and 1: the one it runs
 	Lease        time.Duration   // lease
 	Retry        []time.Duration // retry: the ladder; its length is the number of retries
 	MaxCrashes   int             // max_crashes
@@ -61,7 +62,9 @@ func DefaultOptions() Options {
 const (
 	minLease = 3 * time.Second
 	minScan  = time.Millisecond
-	maxBatch = 500 // CONTRACT 1.1: never above, or one script call holds Redis up
+	// maxLookAhead bounds what is claimed and not begun: other sidecars may be idle meanwhile (DESIGN 3).
+	maxLookAhead = 64
+	maxBatch     = 500 // CONTRACT 1.1: never above, or one script call holds Redis up
 )
 
 // Validate reports every bad option at once. Each fault begins with the option's name in the TOML file.
@@ -71,6 +74,9 @@ func (o Options) Validate() error {
 
 	if o.Workers < 1 {
 		bad("workers = %d: want at least 1", o.Workers)
+	}
+	if o.LookAhead < 0 || o.LookAhead > maxLookAhead {
+		bad("look_ahead = %d: want 0 to %d", o.LookAhead, maxLookAhead)
 	}
 	if o.Lease < minLease {
 		bad("lease = %q: want at least %q: it is renewed every third of it, and a pause of a second must not cost the job", o.Lease, minLease)

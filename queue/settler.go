@@ -116,17 +116,19 @@ func (s *Settler) run(final context.Context, g *group) {
 // offer writes batch once and returns what has to be offered again.
 func (s *Settler) offer(ctx context.Context, g *group, batch []*settlement) (left []*settlement) {
 	results, err := g.write(ctx, batch)
+	through := make([]*held, 0, len(batch))
 	for i, one := range batch {
 		if !results[i].answered() {
 			one.skipGone = one.skipGone || mayHaveRun(err)
 		} else if s.settled(ctx, one, results[i]) {
-			s.keeper.release(one.claim)
+			through = append(through, one.claim)
 			continue
 		}
 		err = cmp.Or(err, results[i].Err)
 		s.keeper.endWrite(one.claim)
 		left = append(left, one)
 	}
+	s.keeper.release(through...)
 	g.trouble.note(ctx, err)
 	return left
 }

@@ -12,10 +12,12 @@ func (s *Store) Complete(ctx context.Context, list []Completion) ([]SettleResult
 		keys := []string{s.keys.Running}
 		args := make([]any, 0, 2+4*len(part))
 		args = append(args, markDone, markTTL)
-		for _, c := range part {
+		for i := range part {
+			c := &part[i]
 			var mark int
 			keys, mark = s.withMark(keys, c.UUID)
-			args = append(args, c.Text, string(c.Held), string(c.Next), mark)
+			// By their addresses, as a text in an any is one more allocation, and this is the busiest of calls.
+			args = append(args, &c.Text, (*string)(&c.Held), (*string)(&c.Next), mark)
 		}
 		reply, err := s.list(ctx, "complete", len(part), completeScript, keys, args...)
 		if err != nil {

@@ -1,16 +1,18 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"sidecar/compat"
 )
 
-// worker runs one job at a time and settles it.
+// worker runs jobs, each in a goroutine of its own while it runs, and settles them.
 type worker struct {
 	handler Handler
 	gate    Gate
@@ -21,16 +23,30 @@ type worker struct {
 	clock   *serverClock
 	metrics *topicMetrics
 	log     *slog.Logger
-	idle    chan<- struct{} // one place a worker: never full
+	flight  *flight
+	next    chan *held // to a goroutine whose run has ended
+	runs    sync.WaitGroup
 }
 
-// run runs the jobs handed over until there are no more. Those not started when take is done go back;
-// when work is done, the handler is told.
-func (w *worker) run(take, work context.Context, handover <-chan *held) {
-	for h := range handover {
-		w.runOne(take, work, h)
-		w.idle <- struct{}{}
+// start begins the run of h, which is under way already. If it has not begun when take is done, it goes
+// back; when work is done, the handler is told.
+func (w *worker) start(take, work context.Context, h *held) {
+	select {
+	case w.next <- h: // a goroutine that waits has a stack that is large enough by now
+	default:
+		w.runs.Go(func() {
+			for ; h != nil; h = <-w.next {
+				w.runOne(take, work, h)
+				w.flight.leave()
+			}
+		})
 	}
+}
+
+// finish says that no more runs will be started, and returns when the last has ended.
+func (w *worker) finish() {
+	close(w.next)
+	w.runs.Wait()
 }
 
 func (w *worker) runOne(take, work context.Context, h *held) {
@@ -39,19 +55,30 @@ func (w *worker) runOne(take, work context.Context, h *held) {
 		w.settler.add(w.rules.giveBack(h))
 		return
 	}
-	if !h.due.IsZero() {
-		w.metrics.lateness.Observe(max(w.clock.now().Sub(h.due), 0).Seconds())
-	}
 	began := time.Now()
 	outcome := w.handle(work, h.job)
-	took := time.Since(began)
+	took := cmp.Or(outcome.Took, time.Since(began))
 	w.solo.leave()
 	w.gate.Release(1)
 
-	w.metrics.outcomes[outcome.Verdict].Inc()
-	w.metrics.duration.Observe(took.Seconds())
-	w.log.DebugContext(work, "run ended", "uuid", h.job.UUID(), "outcome", outcome.Verdict.String(), "took", took)
+	w.observe(h, outcome, took)
+	if w.log.Enabled(work, slog.LevelDebug) { // else each job pays for arguments that nobody reads
+		w.log.DebugContext(work, "run ended", "uuid", h.job.UUID(), "outcome", outcome.Verdict.String(), "took", took)
+	}
 	w.settle(work, h, outcome)
+}
+
+// observe measures a run that has just ended and took so long. One that was claimed ahead may have waited for its
+// worker after Handle was called, so its start is reckoned from its end.
+func (w *worker) observe(h *held, o compat.Outcome, took time.Duration) {
+	w.metrics.outcomes[o.Verdict].Inc()
+	if o.Verdict == compat.Unavailable { // no run
+		return
+	}
+	w.metrics.duration.Observe(took.Seconds())
+	if !h.due.IsZero() {
+		w.metrics.lateness.Observe(max(w.clock.now().Sub(h.due)-took, 0).Seconds())
+	}
 }
 
 // handle calls the handler. A panic in it is the job's crash, not ours.

@@ -10,19 +10,19 @@ type writes struct {
 
 func (w writes) complete(ctx context.Context, batch []*settlement) ([]SettleResult, error) {
 	list := make([]Completion, len(batch))
+	leases := w.keeper.beginWrite(batch)
 	for i, one := range batch {
-		lease, next := w.keeper.beginWrite(one.claim)
-		list[i] = Completion{Text: one.claim.text, Held: lease, Next: next, UUID: one.uuid}
+		list[i] = Completion{Text: one.claim.text, Held: leases[i].held, Next: leases[i].next, UUID: one.uuid}
 	}
 	return w.store.Complete(ctx, list)
 }
 
 func (w writes) requeue(ctx context.Context, batch []*settlement) ([]SettleResult, error) {
 	list := make([]Requeueing, len(batch))
+	leases := w.keeper.beginWrite(batch)
 	for i, one := range batch {
-		lease, next := w.keeper.beginWrite(one.claim)
 		list[i] = Requeueing{
-			Text: one.claim.text, Held: lease, Next: next, UUID: one.uuid,
+			Text: one.claim.text, Held: leases[i].held, Next: leases[i].next, UUID: one.uuid,
 			NewText: one.newText, Delay: one.delay, ToReady: one.action == GiveBack,
 			Expired: one.skipGone,
 		}
@@ -32,10 +32,10 @@ func (w writes) requeue(ctx context.Context, batch []*settlement) ([]SettleResul
 
 func (w writes) bury(ctx context.Context, batch []*settlement) ([]SettleResult, error) {
 	list := make([]Burial, len(batch))
+	leases := w.keeper.beginWrite(batch)
 	for i, one := range batch {
-		lease, next := w.keeper.beginWrite(one.claim)
 		list[i] = Burial{
-			Text: one.claim.text, Held: lease, Next: next, UUID: one.uuid,
+			Text: one.claim.text, Held: leases[i].held, Next: leases[i].next, UUID: one.uuid,
 			Record: one.record, Expired: one.skipGone,
 		}
 	}

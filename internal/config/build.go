@@ -125,6 +125,9 @@ func (b *builder) buildTopic(name string, topic Topic, t *table) Topic {
 		topic.Queue.Workers = max(pool.Children, 1)
 	}
 	topic.FPM.Workers = topic.Queue.Workers
+	if topic.FPM.Mode == fastcgi.ModeWorker {
+		topic.Queue.LookAhead = lookAhead
+	}
 	t.faults(topic.Queue.Validate(), b.defaults)
 	t.faults(topic.FPM.Validate(), b.defaults)
 	if ok {
@@ -133,5 +136,9 @@ func (b *builder) buildTopic(name string, topic Topic, t *table) Topic {
 	}
 	return topic
 }
+
+// lookAhead is how many claims a resident worker may have at most (DESIGN 3). How many it has depends on how
+// quick its jobs are, which the pool measures.
+const lookAhead = 64
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
