@@ -382,10 +382,22 @@ namespace Sidecar\Bridge {
             if (!$this->reachesClient()) {
                 return $this->ask('HELLO ' . $this->id() . ' ' . Php::pid() . ' ' . \PHP_VERSION);
             }
+            return self::says('sidecar-hello ' . $words);
+        }
+
+        /** Whether the sidecar still waits for this request, as far as writing to it can tell. */
+        public function findsClient(): bool
+        {
+            return !$this->reachesClient() || self::says('');
+        }
+
+        /** Says a line on STDERR; false, or the end of the script, if the client has gone. */
+        private static function says(string $line): bool
+        {
             Php::ignoreCutOff(false);
             // Twice: the first write to a TCP connection whose other end is closed succeeds and only brings the reset.
-            foreach (['', 'sidecar-hello ' . $words] as $line) {
-                \error_log($line, 4);
+            foreach (['', $line] as $words) {
+                \error_log($words, 4);
                 \flush();
             }
             if (Php::isCutOff()) {
@@ -515,6 +527,21 @@ namespace Sidecar\Bridge {
         /** @var string */
         private $name;
 
+        /** @var \ReflectionFunctionAbstract|null Null until the handler was looked for. */
+        private $handler;
+
+        /** @var \ReflectionClass|null Of the object to call the method on, a new one for each job. */
+        private $class;
+
+        /** @var \ReflectionParameter[] */
+        private $parameters = [];
+
+        /** @var string[] What each parameter wants of a job. */
+        private $wishes = [];
+
+        /** @var bool */
+        private $takesReference = false;
+
         public function __construct(string $name)
         {
             $this->name = \ltrim($name, '\\');
@@ -523,17 +550,42 @@ namespace Sidecar\Bridge {
         /** Calls the handler as PHP code without strict_types would: numeric strings become integers and so on. */
         public function with(string $text)
         {
-            $parts = \explode('::', $this->name, 2);
-            if (\count($parts) === 1) {
-                if (!\function_exists($parts[0])) {
-                    throw new Missing('function ' . $this->name . ' does not exist');
-                }
-                $function = new \ReflectionFunction($parts[0]);
-                return $function->invokeArgs($this->arguments($function, $text));
+            $this->find();
+            $arguments = $this->values($text);
+            if ($this->takesReference) {
+                $arguments = self::references($arguments);
             }
-            $method = $this->method($parts[0], $parts[1]);
-            $object = $method->isStatic() ? null : $this->object($parts[0]);
-            return $method->invokeArgs($object, $this->arguments($method, $text));
+            if (!$this->handler instanceof \ReflectionMethod) {
+                return $this->handler->invokeArgs($arguments);
+            }
+            return $this->handler->invokeArgs($this->class ? $this->class->newInstance() : null, $arguments);
+        }
+
+        /** Looks for the handler, once; a Missing says what is not there. */
+        public function find(): void
+        {
+            if ($this->handler !== null) {
+                return;
+            }
+            $parts = \explode('::', $this->name, 2);
+            $handler = \count($parts) === 1 ? $this->function($parts[0]) : $this->method($parts[0], $parts[1]);
+            if ($handler instanceof \ReflectionMethod && !$handler->isStatic()) {
+                $this->class = $this->instantiable($parts[0]);
+            }
+            foreach ($handler->getParameters() as $parameter) {
+                $this->parameters[] = $parameter;
+                $this->wishes[] = self::wish($parameter);
+                $this->takesReference = $this->takesReference || $parameter->isPassedByReference();
+            }
+            $this->handler = $handler;
+        }
+
+        private function function(string $name): \ReflectionFunction
+        {
+            if (!\function_exists($name)) {
+                throw new Missing('function ' . $name . ' does not exist');
+            }
+            return new \ReflectionFunction($name);
         }
 
         private function method(string $class, string $name): \ReflectionMethod
@@ -551,7 +603,7 @@ namespace Sidecar\Bridge {
             return $method;
         }
 
-        private function object(string $name)
+        private function instantiable(string $name): \ReflectionClass
         {
             $class = new \ReflectionClass($name);
             if (!$class->isInstantiable()) {
@@ -564,24 +616,23 @@ namespace Sidecar\Bridge {
                     . ' method or a function that builds it'
                 );
             }
-            return $class->newInstance();
+            return $class;
         }
 
-        /** The arguments, as references: a handler may take its job by reference, and PHP warns of mere values. */
-        private function arguments(\ReflectionFunctionAbstract $function, string $text): array
+        /** A handler may take its job by reference, and PHP warns of mere values. */
+        private static function references(array $values): array
         {
             $references = [];
-            foreach ($this->values($function, $text) as $value) {
+            foreach ($values as $value) {
                 $references[] = &$value;
                 unset($value);
             }
             return $references;
         }
 
-        private function values(\ReflectionFunctionAbstract $function, string $text): array
+        private function values(string $text): array
         {
-            $parameters = $function->getParameters();
-            $only = \count($parameters) === 1 ? self::wish($parameters[0]) : self::FIELD;
+            $only = \count($this->wishes) === 1 ? $this->wishes[0] : self::FIELD;
             if ($only === self::TEXT) {
                 return [$text];
             }
@@ -593,7 +644,7 @@ namespace Sidecar\Bridge {
                 return [$fields];
             }
             $arguments = [];
-            foreach ($parameters as $parameter) {
+            foreach ($this->parameters as $i => $parameter) {
                 if (!\array_key_exists($parameter->getName(), $fields) && $parameter->isOptional()) {
                     if (!$parameter->isDefaultValueAvailable()) {
                         break; // variadic, or of a PHP function that keeps its defaults to itself
@@ -601,15 +652,14 @@ namespace Sidecar\Bridge {
                     $arguments[] = $parameter->getDefaultValue();
                     continue;
                 }
-                $arguments[] = $this->field($parameter, $fields, $text);
+                $arguments[] = $this->field($parameter, $this->wishes[$i], $fields, $text);
             }
             return $arguments;
         }
 
-        private function field(\ReflectionParameter $parameter, array $fields, string $text)
+        private function field(\ReflectionParameter $parameter, string $wish, array $fields, string $text)
         {
             $name = $parameter->getName();
-            $wish = self::wish($parameter);
             if ($wish === self::SERVICE) {
                 throw new Missing('no job holds what parameter $' . $name . ' of ' . $this->name . ' asks for');
             }
@@ -993,6 +1043,18 @@ namespace Sidecar\Bridge {
     }
 
     /**
+     * A script may return a callable instead of doing the work itself: that runs its jobs then.
+     */
+    final class Script
+    {
+        /** The callable, or null. Strings are none: whoever returns "date" means the word. */
+        public static function callableIn($returned): ?callable
+        {
+            return !\is_string($returned) && \is_callable($returned) ? $returned : null;
+        }
+    }
+
+    /**
      * The one run of this request. Static, because the global scope that includes the team's code must not hold
      * anything of ours.
      */
@@ -1025,8 +1087,8 @@ namespace Sidecar\Bridge {
         /** @var float */
         private static $bootedAt = 0.0;
 
-        /** Takes the order from the sidecar; true means that the team's code is to run now. */
-        public static function begins(): bool
+        /** Takes the order from the sidecar and returns the mode in which the team's code is to run now, or ''. */
+        public static function begins(): string
         {
             self::$order = Order::take();
             if (self::$order === null) {
@@ -1034,7 +1096,7 @@ namespace Sidecar\Bridge {
                     \http_response_code(403);
                 }
                 echo "This file is run by the sidecar.\n";
-                return false;
+                return '';
             }
             self::$wire = new Wire(self::$order['nonce'], self::$order['socket']);
             if (self::$order['mode'] === 'kill') {
@@ -1042,15 +1104,22 @@ namespace Sidecar\Bridge {
                 self::$verdict = self::$wire->hello()
                     ? self::kill((int) self::$order['pid'])
                     : Verdict::failed('the start could not be told to the sidecar');
+            } elseif (self::$order['mode'] === 'worker') {
+                self::$verdict = self::$wire->findsClient()
+                    ? Worker::begins(self::$order)
+                    : Verdict::unavailable('the client has gone');
+                if (self::$verdict === null) {
+                    return 'worker';
+                }
             } else {
                 self::$verdict = Order::findFiles(self::$order);
                 if (self::$verdict === null && self::$order['mode'] === 'run') {
-                    return self::prepare();
+                    return self::prepare() ? 'run' : '';
                 }
             }
             self::$verdict = self::$verdict ?? Verdict::done();
             self::sign();
-            return false;
+            return '';
         }
 
         public static function bootstrap(): string
@@ -1078,6 +1147,13 @@ namespace Sidecar\Bridge {
         public static function call()
         {
             return (new Call(self::$order['call']))->with(self::$text);
+        }
+
+        /** What the script returned is the result, or what makes it. */
+        public static function included($returned)
+        {
+            $callable = Script::callableIn($returned);
+            return $callable === null ? $returned : $callable($GLOBALS['job'] ?? null, (string) Php::read('php://input'));
         }
 
         public static function returned($result): void
@@ -1225,26 +1301,1054 @@ namespace Sidecar\Bridge {
             // "pid (name) state parent ...", and the name may hold spaces and brackets
             return $stat !== null ? \explode(' ', \substr($stat, (int) \strrpos($stat, ')')))[2] : null;
         }
+    }
 
+    /**
+     * Frames between a resident worker and the sidecar: u32 length of what follows, u8 type, body
+     * (docs/worker-protocol.md).
+     */
+    final class Link
+    {
+        public const LEAST_READ = 8192;
+        private const MOST_READ = 1 << 20;
+        private const CONNECT_SECONDS = 5;
+        private const GOODBYE_MICROSECONDS = 100000;
+
+        /** @var resource */
+        private $stream;
+
+        /** @var int */
+        private $limit;
+
+        /** @var string */
+        private $buffer = '';
+
+        /** @var int Where the first frame that was not taken begins. */
+        private $offset = 0;
+
+        /** @var bool */
+        private $closed = false;
+
+        private function __construct($stream, int $limit)
+        {
+            $this->stream = $stream;
+            $this->limit = $limit;
+        }
+
+        /** Connects, or returns null and leaves the reason in Php::$warning. */
+        public static function open(string $address, int $limit): ?self
+        {
+            return Php::quietly(static function () use ($address, $limit): ?self {
+                $context = \stream_context_create(['socket' => ['tcp_nodelay' => true]]);
+                $flags = \STREAM_CLIENT_CONNECT;
+                $stream = \stream_socket_client($address, $code, $why, self::CONNECT_SECONDS, $flags, $context);
+                if (!\is_resource($stream)) {
+                    return null;
+                }
+                \stream_set_blocking($stream, false);
+                \stream_set_read_buffer($stream, 0);
+                return new self($stream, $limit);
+            });
+        }
+
+        public function isClosed(): bool
+        {
+            return $this->closed;
+        }
+
+        /** Sends one frame, in one write unless the sidecar is slow to read. */
+        public function send(string $type, string $body): void
+        {
+            $frame = \pack('N', 1 + \strlen($body)) . $type . $body;
+            while (!$this->closed) {
+                $written = (int) \fwrite($this->stream, $frame);
+                if ($written === \strlen($frame)) {
+                    return;
+                }
+                if ($written === 0 && !$this->isWritable()) {
+                    $this->closed = true;
+                }
+                $frame = \substr($frame, $written);
+            }
+        }
+
+        /**
+         * The next frame as [type, job id, header, body], or null if none is complete yet. What lies here without
+         * having been taken counts as unread.
+         */
+        public function take(): ?array
+        {
+            while (!$this->closed) {
+                $held = \strlen($this->buffer) - $this->offset;
+                $length = $held >= 4 ? \unpack('N', $this->buffer, $this->offset)[1] : 1;
+                if ($length > $this->limit || $length < 1) {
+                    $this->closed = true; // who sends that is not the sidecar
+                } elseif ($held >= 4 + $length) {
+                    return $this->cut($length);
+                } elseif (!$this->read(4 + $length - $held)) {
+                    return null;
+                }
+            }
+            return null;
+        }
+
+        /** The job whose frame has begun to arrive: what goes wrong while it does is its doing. */
+        public function arriving(): int
+        {
+            $held = \strlen($this->buffer) - $this->offset;
+            if ($held < 9 || $this->buffer[$this->offset + 4] !== 'J') {
+                return 0;
+            }
+            ['length' => $length, 'id' => $id] = \unpack('Nlength/Ctype/Nid', $this->buffer, $this->offset);
+            return $held < 4 + $length ? $id : 0;
+        }
+
+        /** Waits for something to read: true if there is, false if the time is up, null if a signal came. */
+        public function wait(float $seconds): ?bool
+        {
+            $read = [$this->stream];
+            $none = null;
+            $ready = \stream_select($read, $none, $none, 0, (int) ($seconds * 1e6));
+            return $ready === false ? null : $ready > 0;
+        }
+
+        /**
+         * Leaves: says the last word and waits until it was taken. Closing with frames unread would reset the
+         * connection, and over TCP a reset can overtake what was said.
+         */
+        public function close(): void
+        {
+            \stream_socket_shutdown($this->stream, \STREAM_SHUT_WR);
+            $deadline = \microtime(true) + self::GOODBYE_MICROSECONDS / 1e6;
+            while (!\feof($this->stream) && \microtime(true) < $deadline) {
+                $read = [$this->stream];
+                $none = null;
+                \stream_select($read, $none, $none, 0, self::GOODBYE_MICROSECONDS);
+                \fread($this->stream, self::LEAST_READ);
+            }
+            \fclose($this->stream);
+            $this->closed = true;
+        }
+
+        private function cut(int $length): array
+        {
+            $at = $this->offset + 4;
+            $type = $this->buffer[$at];
+            $id = 0;
+            $header = '';
+            $body = $at + 1;
+            $end = $at + $length;
+            if ($type === 'J') {
+                ['id' => $id, 'header' => $size] = \unpack('Nid/nheader', $this->buffer, $body);
+                $header = \substr($this->buffer, $body + 6, $size);
+                $body += 6 + $size;
+            }
+            $frame = [$type, $id, $header, \substr($this->buffer, $body, $end - $body)];
+            $this->offset = $end;
+            if ($end === \strlen($this->buffer)) {
+                $this->buffer = '';
+                $this->offset = 0;
+            }
+            return $frame;
+        }
+
+        private function read(int $missing): bool
+        {
+            $bytes = \fread($this->stream, \max(self::LEAST_READ, \min($missing, self::MOST_READ)));
+            if ($bytes === false || $bytes === '') {
+                $this->closed = \feof($this->stream);
+                return false;
+            }
+            if ($this->offset > 0) {
+                $this->buffer = \substr($this->buffer, $this->offset);
+                $this->offset = 0;
+            }
+            $this->buffer .= $bytes;
+            return true;
+        }
+
+        private function isWritable(): bool
+        {
+            $write = [$this->stream];
+            $none = null;
+            return \stream_select($none, $write, $none, null) !== false && !\feof($this->stream);
+        }
+    }
+
+    /**
+     * The listening socket of this FPM. A child that is to end finds another socket in its place (DESIGN 6.3):
+     * nothing else tells a script of a graceful stop.
+     */
+    final class Listener
+    {
+        private const FDS = '/proc/self/fd/';
+        private const LOOK_AT_MOST_EVERY_MS = 50.0;
+
+        /** @var array<string, string> The sockets by their path below /proc; empty where it cannot be read. */
+        private $links;
+
+        /** @var float */
+        private $lookedAt = 0.0;
+
+        public function __construct()
+        {
+            $this->links = Php::has('readlink') && Php::has('scandir') ? (array) Php::quietly([self::class, 'find']) : [];
+        }
+
+        /** Whether FPM wants this child to end, as seen at most so many ms ago. */
+        public function hasGoneBy(float $now): bool
+        {
+            if ($now - $this->lookedAt < self::LOOK_AT_MOST_EVERY_MS) {
+                return false;
+            }
+            $this->lookedAt = $now;
+            return $this->hasGone();
+        }
+
+        /** The same, looked at now; a signal has just come, so that not knowing means yes. */
+        public function hasGoneBySignal(): bool
+        {
+            return $this->links === [] || $this->hasGone();
+        }
+
+        public static function find(): array
+        {
+            $open = [];
+            foreach ((array) \scandir(self::FDS) as $fd) {
+                $open[self::FDS . $fd] = (string) \readlink(self::FDS . $fd);
+            }
+            return \array_intersect($open, self::listening('unix')) ?: \array_intersect(
+                $open,
+                \array_merge(self::listening('tcp'), self::listening('tcp6'))
+            );
+        }
+
+        private function hasGone(): bool
+        {
+            foreach ($this->links as $path => $link) {
+                if (\readlink($path) !== $link) {
+                    return true;
+                }
+            }
+            return false;
+        }
+
+        /** The listening sockets of this network namespace, as /proc/self/fd names them. */
+        private static function listening(string $family): array
+        {
+            $sockets = [];
+            $pattern = $family === 'unix'
+                ? '/^\S+: \S+ \S+ \S*1\d{4} \S+ \S+ +(\d+)/m'
+                : '/^ *\d+: \S+ \S+ 0A \S+ \S+ \S+ +\d+ +\d+ (\d+)/m';
+            \preg_match_all($pattern, (string) Php::read('/proc/net/' . $family), $found);
+            foreach ($found[1] as $inode) {
+                $sockets[] = 'socket:[' . $inode . ']';
+            }
+            return $sockets;
+        }
+    }
+
+    /**
+     * What the job in hand prints: kept up to a limit, counted beyond, and kept from the FastCGI connection, where it
+     * would send the headers that the next job may want to set.
+     */
+    final class Output
+    {
+        private const CHUNK = 8192;
+
+        /** @var int */
+        private $limit;
+
+        /** @var string */
+        private $kept = '';
+
+        /** @var int */
+        private $size = 0;
+
+        /** @var int The level of our buffer. */
+        private $level = 0;
+
+        public function __construct(int $limit)
+        {
+            $this->limit = $limit;
+            $this->open();
+        }
+
+        /** The output callback. */
+        public function keep(string $bytes): string
+        {
+            $room = $this->limit - \strlen($this->kept);
+            if ($room > 0) {
+                $this->kept .= \substr($bytes, 0, $room);
+            }
+            $this->size += \strlen($bytes);
+            return '';
+        }
+
+        /** Ends the job's own buffers, as PHP does at the end of a script, and empties ours. */
+        public function settle(): void
+        {
+            $level = \ob_get_level();
+            while ($level > $this->level) {
+                \ob_end_flush();
+                $level = \min($level - 1, \ob_get_level());
+            }
+            if ($level < $this->level) {
+                $this->open(); // it was ended by the job
+            } elseif (\ob_get_length() > 0) {
+                \ob_flush();
+            }
+        }
+
+        /** What was kept since the last time, and the size of all. */
+        public function take(): array
+        {
+            $taken = $this->size === 0 ? [] : ['out' => \base64_encode($this->kept), 'out_size' => $this->size];
+            $this->kept = '';
+            $this->size = 0;
+            return $taken;
+        }
+
+        private function open(): void
+        {
+            \ob_start([$this, 'keep'], self::CHUNK);
+            $this->level = \ob_get_level();
+        }
+    }
+
+    /**
+     * The state of PHP that the bootstrap left and that every job finds: looked at after each job, put back if it is
+     * another.
+     */
+    final class Footing
+    {
+        /** Readers and their writers. */
+        private const KEPT = [
+            'getcwd' => 'chdir',
+            'umask' => 'umask',
+            'date_default_timezone_get' => 'date_default_timezone_set',
+            'mb_internal_encoding' => 'mb_internal_encoding',
+            'error_reporting' => 'error_reporting',
+        ];
+
+        private const SETTINGS = [
+            'memory_limit', 'max_execution_time', 'ignore_user_abort', 'display_errors', 'log_errors', 'error_log',
+            'include_path', 'default_socket_timeout', 'precision', 'serialize_precision',
+        ];
+
+        private const TOO_MANY_HANDLERS = 100;
+
+        /** @var callable Keeps what the bridge itself does from the team's error handler. */
+        private $mute;
+
+        /** @var callable|null */
+        private $errorHandler;
+
+        /** @var callable|null */
+        private $exceptionHandler;
+
+        /** @var array<string, mixed> */
+        private $kept = [];
+
+        /** @var array<string, string> */
+        private $settings = [];
+
+        /** @var string */
+        private $locale = '';
+
+        /** @var bool|null */
+        private $libxml;
+
+        /** @var bool */
+        private $session;
+
+        /** @var array<int, array> */
+        private $superglobals;
+
+        public function __construct()
+        {
+            $this->mute = static function (): bool {
+                return true;
+            };
+            $this->errorHandler = \set_error_handler($this->mute);
+            $this->exceptionHandler = \set_exception_handler(null);
+            \restore_exception_handler();
+            foreach (self::KEPT as $reader => $writer) {
+                if (Php::has($reader) && Php::has($writer)) {
+                    $this->kept[$reader] = $reader();
+                }
+            }
+            foreach (Php::has('ini_get') && Php::has('ini_set') ? self::SETTINGS : [] as $name) {
+                $this->settings[$name] = (string) \ini_get($name);
+            }
+            $this->locale = Php::has('setlocale') ? (string) \setlocale(\LC_ALL, '0') : '';
+            if (Php::has('libxml_use_internal_errors') && Php::has('libxml_clear_errors')) {
+                $this->libxml = \libxml_use_internal_errors(false);
+            }
+            $this->session = Php::has('session_status');
+            $this->superglobals = [$_GET, $_POST, $_COOKIE, $_FILES, $_REQUEST, $_ENV, $_SERVER];
+        }
+
+        /** Lets the team's error handler see what happens from now on. */
+        public function unmute(): void
+        {
+            \restore_error_handler();
+        }
+
+        /** From now on nothing raised is the team's. */
+        public function mute(): void
+        {
+            if (\set_error_handler($this->mute) !== $this->errorHandler) {
+                self::unwind('set_error_handler', 'restore_error_handler', $this->errorHandler);
+                \set_error_handler($this->mute);
+            }
+        }
+
+        /** Puts back what the job has changed. Muted. */
+        public function restore(): void
+        {
+            foreach ($this->kept as $reader => $value) {
+                if ($reader() !== $value) {
+                    (self::KEPT[$reader])($value);
+                }
+            }
+            foreach ($this->settings as $name => $value) {
+                if ((string) \ini_get($name) !== $value) {
+                    \ini_set($name, $value);
+                }
+            }
+            if ($this->locale !== '' && \setlocale(\LC_ALL, '0') !== $this->locale) {
+                \setlocale(\LC_ALL, $this->locale);
+            }
+            if ($this->libxml !== null && (\libxml_use_internal_errors($this->libxml) || $this->libxml)) {
+                \libxml_clear_errors();
+            }
+            if (\set_exception_handler(null) === $this->exceptionHandler) {
+                \restore_exception_handler();
+            } else {
+                self::unwind('set_exception_handler', 'restore_exception_handler', $this->exceptionHandler);
+            }
+            $this->forgetReply();
+        }
+
+        /** The superglobals as after the bootstrap, and $_SERVER of a request that begins now. */
+        public function lay(array $server): void
+        {
+            [$_GET, $_POST, $_COOKIE, $_FILES, $_REQUEST, $_ENV, $base] = $this->superglobals;
+            $_SERVER = $server + $base;
+        }
+
+        private function forgetReply(): void
+        {
+            if (\headers_list() !== []) {
+                \header_remove();
+            }
+            if (\http_response_code() !== 200) {
+                \http_response_code(200);
+            }
+        }
+
+        /** Takes off the handler just set and the job's below it; if the bootstrap's is gone too, it is set again. */
+        private static function unwind(string $set, string $restore, ?callable $wanted): void
+        {
+            $restore();
+            for ($i = 0; $i < self::TOO_MANY_HANDLERS; $i++) {
+                $top = $set(null);
+                $restore();
+                if ($top === $wanted) {
+                    return;
+                }
+                $restore();
+            }
+            $set($wanted);
+        }
+    }
+
+    /**
+     * What a script declares when it is included: doing so twice is a fatal error that no job is to blame for.
+     */
+    final class Declarations
+    {
+        /** @var int[] How many there were before, by the function that lists them. */
+        private $before = [];
+
+        public function __construct()
+        {
+            foreach (self::lists() as $kind => $names) {
+                $this->before[$kind] = \count($names);
+            }
+        }
+
+        /** Whether the file has declared something that it would declare again. */
+        public function holdAnyOf(string $file): bool
+        {
+            foreach (self::lists() as $kind => $names) {
+                foreach (\array_slice($names, $this->before[$kind]) as $name) {
+                    $made = $kind === 'functions' ? new \ReflectionFunction($name) : new \ReflectionClass($name);
+                    if ($made->getFileName() === $file) {
+                        return !self::areAllInBlocks($file);
+                    }
+                }
+            }
+            return false;
+        }
+
+        private static function lists(): array
+        {
+            return [
+                'functions' => \get_defined_functions()['user'],
+                'classes' => \get_declared_classes(),
+                'interfaces' => \get_declared_interfaces(),
+                'traits' => \get_declared_traits(),
+            ];
+        }
+
+        /** Whether the file declares only within braces, as "if (!function_exists(...)) { ... }" does. */
+        private static function areAllInBlocks(string $file): bool
+        {
+            if (!Php::has('token_get_all')) {
+                return false;
+            }
+            $depth = 0;
+            $before = '';
+            foreach (self::significant(\token_get_all((string) Php::read($file))) as [$token, $text]) {
+                if ($before === 'function' && $token === \T_STRING && $depth <= 0) {
+                    return false;
+                }
+                if ($depth <= 0 && $before !== 'new' && $before !== '::' && self::opensClass($text)) {
+                    return false;
+                }
+                $depth += \in_array($text, ['{', '${'], true) <=> ($text === '}');
+                if ($token !== '&') { // function &name()
+                    $before = $before === 'use' && $text === 'function' ? '' : \strtolower($text);
+                }
+            }
+            return true;
+        }
+
+        private static function opensClass(string $text): bool
+        {
+            return \in_array(\strtolower($text), ['class', 'interface', 'trait', 'enum'], true);
+        }
+
+        /** Tokens as [token, text], without space and comments, and without the braces of a namespace. */
+        private static function significant(array $tokens): array
+        {
+            $found = [];
+            $inNamespace = false;
+            foreach ($tokens as $token) {
+                [$kind, $text] = \is_array($token) ? $token : [$token, $token];
+                $inNamespace = $kind === \T_NAMESPACE || ($inNamespace && $text !== ';' && $text !== '{');
+                if (!\in_array($kind, [\T_WHITESPACE, \T_COMMENT, \T_DOC_COMMENT, \T_INLINE_HTML], true)) {
+                    $found[] = [$kind, $text];
+                }
+            }
+            return $found;
+        }
+    }
+
+    /**
+     * A resident worker: one request of FPM that serves one job after another over a connection of its own
+     * (docs/worker-protocol.md). Static for the same reason as Run.
+     */
+    final class Worker
+    {
+        private const VERSION = 1;
+        private const RESERVE = 65536;
+        private const LOOK_AROUND_SECONDS = 0.25;
+        private const REARM_AFTER_MS = 500.0;
+        private const GARBAGE = 8 << 20;
+        private const TIDY_ATTEMPTS = 20;
+
+        /** Without these there is no worker; what else is missing costs only what it is for. */
+        private const NEEDED = [
+            'stream_socket_client', 'stream_context_create', 'stream_select', 'stream_set_blocking',
+            'stream_set_read_buffer', 'stream_socket_shutdown', 'fread', 'fwrite', 'feof', 'fclose', 'ob_start',
+            'ob_get_level', 'ob_get_length', 'ob_flush', 'ob_end_flush', 'set_error_handler', 'restore_error_handler',
+            'set_exception_handler', 'restore_exception_handler', 'register_shutdown_function', 'headers_list',
+            'header_remove', 'http_response_code', 'memory_get_usage',
+        ];
+
+        /** @var array */
+        private static $order;
+
+        /** @var Link */
+        private static $link;
+
+        /** @var Listener */
+        private static $fpm;
+
+        /** @var Output */
+        private static $output;
+
+        /** @var Footing|null Null until the bootstrap is through. */
+        private static $footing;
+
+        /** @var Call|null */
+        private static $call;
+
+        /** @var callable|null What the script returned to be called instead of being included again. */
+        private static $callable;
+
+        /** @var Declarations|null What there was before the first include of the script. */
+        private static $declarations;
+
+        /** @var string[] Global variables that the bootstrap left. */
+        private static $globals = [];
+
+        /** @var int The job in hand, or 0. */
+        private static $job = 0;
+
+        /** @var string */
+        private static $text = '';
+
+        /** @var Verdict|null Of the job in hand. */
+        private static $verdict;
+
+        /** @var float */
+        private static $startedAt = 0.0;
+
+        /** @var float When the limit on CPU time was set last. */
+        private static $armedAt = 0.0;
+
+        /** @var int Jobs answered. */
+        private static $jobs = 0;
+
+        /** @var int The memory in use at which garbage is collected again. */
+        private static $garbageAt = 0;
+
+        /** @var bool Whether garbage was collected since the last job. */
+        private static $rested = true;
+
+        /** @var int The process that speaks: a child forked by a handler has no say. */
+        private static $pid = 0;
+
+        /** @var string|null */
+        private static $reserve;
+
+        /** @var bool Nothing more is to be said. */
+        private static $over = false;
+
+        /** Connects and says hello; a verdict means that there will be no worker. */
+        public static function begins(array $order): ?Verdict
+        {
+            foreach (self::NEEDED as $function) {
+                if (!Php::has($function)) {
+                    return Verdict::unavailable('mode = "worker" needs ' . $function . '(), which is disabled');
+                }
+            }
+            self::$order = $order;
+            $link = Link::open($order['socket'], (int) $order['frame_limit']);
+            if ($link === null) {
+                return Verdict::unavailable('cannot connect to ' . $order['socket'] . ': ' . Php::$warning);
+            }
+            self::$link = $link;
+            self::$pid = Php::pid();
+            self::$reserve = \str_repeat("\0", self::RESERVE);
+            \register_shutdown_function([self::class, 'shutDown']);
+            Php::ignoreCutOff(true);
+            self::$fpm = new Listener();
+            self::hello();
+            self::prepare();
+            return null;
+        }
+
+        public static function bootstrap(): string
+        {
+            return self::$over ? '' : self::$order['bootstrap'];
+        }
+
+        public static function script(): string
+        {
+            return self::$order['script'];
+        }
+
+        /** Whether the next job is run by including the script. */
+        public static function includes(): bool
+        {
+            return self::$callable === null && self::$order['script'] !== '';
+        }
+
+        /** The bootstrap is through: what it left is what each job finds. */
+        public static function booted(): void
+        {
+            if (self::$over) {
+                return;
+            }
+            if (self::$order['script'] === '') {
+                self::$call = new Call(self::$order['call']);
+                self::$call->find();
+            }
+            self::$globals = \array_keys($GLOBALS);
+            self::arm();
+            $bootMs = \round(Php::now() - self::$startedAt, 3);
+            self::$output->settle();
+            self::$footing = new Footing();
+            $ready = ['boot_ms' => $bootMs, 'mem' => \memory_get_usage()];
+            self::$link->send('R', self::json($ready + self::$output->take()));
+            self::collect();
+        }
+
+        /** Answers for the job in hand, if there is one, and waits for the next; false means to leave. */
+        public static function takesJob(): bool
+        {
+            if (self::$job !== 0) {
+                self::settle();
+            }
+            $why = self::$over ? '' : self::reasonToLeave();
+            while ($why === '' && !self::$over) {
+                $frame = self::frame();
+                switch ($frame[0]) {
+                    case 'J':
+                        self::start($frame);
+                        return true;
+                    case 'C':
+                        self::$link->send('P', $frame[3]);
+                        break;
+                    case 'E':
+                        $why = 'end';
+                        break;
+                    case 'fpm_stop':
+                        $why = 'fpm_stop';
+                        break;
+                    case '':
+                        self::$over = true; // the sidecar has gone
+                        break;
+                }
+            }
+            self::leave($why);
+            return false;
+        }
+
+        public static function call()
+        {
+            if (self::$callable !== null) {
+                return (self::$callable)(self::decoded(), self::$text);
+            }
+            return self::$call->with(self::$text);
+        }
+
+        /** What the script returned is the result, or what makes it: a callable is called, now and from now on. */
+        public static function included($returned)
+        {
+            self::$callable = Script::callableIn($returned);
+            return self::$callable === null ? $returned : self::call();
+        }
+
+        public static function returned($result): void
+        {
+            self::$verdict = $result === false && self::$order['fail_on_false']
+                ? Verdict::failed('the handler returned false')
+                : Verdict::done();
+        }
+
+        public static function threw(\Throwable $thrown): void
+        {
+            self::$verdict = Judge::ofThrown($thrown, self::$footing !== null);
+            if (self::$footing === null) {
+                Php::quietly([self::class, 'dead']);
+                return;
+            }
+            self::$verdict = Judge::tellTeam($thrown, self::$verdict);
+        }
+
+        /** The shutdown function: if it was not the worker's own decision to end, says what became of the job in hand. */
+        public static function shutDown(): void
+        {
+            if (self::$over || self::$pid !== Php::pid()) {
+                return;
+            }
+            self::$reserve = null;
+            Php::unlimitedTime();
+            $fatal = Php::fatalError();
+            if ($fatal !== null) {
+                Judge::makeRoom($fatal['message']);
+                self::spoil(Judge::describeFatal($fatal));
+                self::$job = self::$job ?: self::$link->arriving();
+            } elseif (self::$verdict === null) {
+                self::$verdict = Judge::ofExit(self::$footing !== null, self::$order['exit_ok']);
+            } elseif (!self::$order['exit_ok']) {
+                self::spoil('a destructor or output buffer called exit');
+            }
+            self::judgeStatus();
+            Php::quietly([self::class, 'dead']);
+        }
+
+        /** Sends the last verdict of a worker that has come to a bad end. */
+        public static function dead(): void
+        {
+            self::$over = true;
+            self::$output->settle();
+            Php::flush();
+            self::$link->send('D', \pack('N', self::$job) . self::json(self::content()));
+            self::$link->close();
+        }
+
+        private static function hello(): void
+        {
+            $token = self::$order['nonce'];
+            self::$link->send('H', self::json([
+                'v' => self::VERSION,
+                'id' => \substr(\hash('sha256', 'worker:' . $token), 0, 16),
+                'auth' => \hash('sha256', $token . ':hello'),
+                'pid' => self::$pid,
+                'php' => \PHP_VERSION,
+                'mem' => \memory_get_usage(),
+            ]));
+        }
+
+        private static function prepare(): void
+        {
+            self::$startedAt = Php::now();
+            Scene::undoFpm(self::$order['memory_limit']);
+            self::$output = new Output((int) self::$order['output_limit']);
+            \header_remove();
+            self::$verdict = Order::findFiles(self::$order);
+            if (self::$verdict !== null) {
+                self::dead();
+                return;
+            }
+            $_SERVER['SIDECAR_TIMEOUT_MS'] = (string) self::$order['timeout_ms'];
+            Scene::describe(self::$order['script']);
+        }
+
+        /** The next frame; 'fpm_stop' in place of its type if FPM wants this child back, '' if the sidecar has gone. */
+        private static function frame(): array
+        {
+            while (true) {
+                if (self::$fpm->hasGoneBy(Php::now())) {
+                    return ['fpm_stop'];
+                }
+                $frame = self::$link->take();
+                if ($frame !== null) {
+                    return $frame;
+                }
+                if (self::$link->isClosed()) {
+                    return [''];
+                }
+                $ready = self::$link->wait(self::LOOK_AROUND_SECONDS);
+                if ($ready === null && self::$fpm->hasGoneBySignal()) {
+                    return ['fpm_stop'];
+                }
+                if ($ready === false && !self::$rested) {
+                    self::$rested = true;
+                    self::collect();
+                }
+            }
+        }
+
+        private static function start(array $frame): void
+        {
+            [, self::$job, $header, self::$text] = $frame;
+            $header = \json_decode($header, true);
+            $now = \microtime(true);
+            self::$verdict = null;
+            self::$rested = false;
+            self::$footing->lay([
+                'SIDECAR_UUID' => (string) ($header['uuid'] ?? ''),
+                'SIDECAR_TRIES' => (string) ($header['tries'] ?? 0),
+                'SIDECAR_CRASHES' => (string) ($header['crashes'] ?? 0),
+                'SIDECAR_DEADLINE_MS' => (string) ((int) ($now * 1000) + (int) self::$order['timeout_ms']),
+                'REQUEST_TIME' => (int) $now,
+                'REQUEST_TIME_FLOAT' => $now,
+            ]);
+            if (self::includes()) {
+                self::$declarations = self::$declarations ?? new Declarations();
+                $GLOBALS['job'] = self::decoded();
+            }
+            if (Php::has('error_clear_last')) {
+                \error_clear_last();
+            }
+            self::$startedAt = Php::now();
+            if (self::$startedAt - self::$armedAt > self::REARM_AFTER_MS) {
+                self::arm();
+            }
+            self::$footing->unmute();
+        }
+
+        /** The job is over: everything of its own goes, then its verdict. */
+        private static function settle(): void
+        {
+            if (self::$pid !== Php::pid()) {
+                self::$over = true; // a fork of the handler's that came back
+                return;
+            }
+            self::$text = '';
+            self::tidy();
+            self::judgeStatus();
+            $content = self::content();
+            self::$footing->mute();
+            self::$footing->restore();
+            Php::flush(); // what went to STDERR arrives before the verdict
+            self::$link->send('V', \pack('N', self::$job) . self::json($content));
+            self::$job = 0;
+            self::$jobs++;
+        }
+
+        /** Lets what is the job's come to its end; each attempt that throws has got rid of what threw. */
+        private static function tidy(): void
+        {
+            for ($i = 0; $i < self::TIDY_ATTEMPTS; $i++) {
+                try {
+                    if (self::$declarations !== null) {
+                        self::dropGlobals();
+                    }
+                    if (Php::has('session_status') && \session_status() === \PHP_SESSION_ACTIVE) {
+                        \session_write_close();
+                        \session_id('');
+                    }
+                    self::$output->settle();
+                    return;
+                } catch (\Throwable $thrown) {
+                    self::spoil('a destructor or output buffer threw: ' . $thrown->getMessage()
+                        . Trace::place($thrown), Trace::of($thrown));
+                }
+            }
+        }
+
+        /** Global variables that the bootstrap did not leave, the youngest first as PHP does. */
+        private static function dropGlobals(): void
+        {
+            foreach (\array_reverse(\array_keys($GLOBALS)) as $name) {
+                if (!\in_array($name, self::$globals, true)) {
+                    unset($GLOBALS[$name]);
+                }
+            }
+        }
+
+        private static function content(): array
+        {
+            $content = self::$verdict->toArray();
+            $content['ms'] = \round(Php::now() - self::$startedAt, 3);
+            $content['mem'] = \memory_get_usage();
+            return $content + self::$output->take();
+        }
+
+        private static function judgeStatus(): void
+        {
+            $status = (int) \http_response_code();
+            if ($status >= 400) {
+                self::spoil('the handler set HTTP status ' . $status);
+            }
+        }
+
+        private static function spoil(string $why, string $trace = ''): void
+        {
+            if (self::$verdict === null || self::$verdict->isDone()) {
+                self::$verdict = Verdict::failed($why, $trace);
+            }
+        }
+
+        private static function reasonToLeave(): string
+        {
+            if (self::$jobs === 0) {
+                return '';
+            }
+            if (self::includes() && self::$jobs === 1 && self::$declarations->holdAnyOf(self::$order['script'])) {
+                return 'redeclare';
+            }
+            if (self::$order['max_jobs'] > 0 && self::$jobs >= self::$order['max_jobs']) {
+                return 'max_jobs';
+            }
+            if (\memory_get_usage() > self::$garbageAt) {
+                self::collect();
+            }
+            if (self::$order['max_memory'] > 0 && \memory_get_usage(true) > self::$order['max_memory']) {
+                self::collect();
+                return \memory_get_usage(true) > self::$order['max_memory'] ? 'max_memory' : '';
+            }
+            return '';
+        }
+
+        /** Collects cycles and notes when to do so again. PHP does it too, but counts objects and not their bytes. */
+        private static function collect(): void
+        {
+            self::$footing->unmute();
+            if (Php::has('gc_collect_cycles')) {
+                \gc_collect_cycles();
+            }
+            if (Php::has('gc_mem_caches')) {
+                \gc_mem_caches();
+            }
+            self::$garbageAt = \memory_get_usage() + self::GARBAGE;
+            self::$footing->mute();
+        }
+
+        private static function leave(string $why): void
+        {
+            if ($why !== '') {
+                self::$link->send('B', self::json(['why' => $why, 'jobs' => self::$jobs]));
+                self::$link->close();
+            }
+            if (self::$footing !== null) {
+                self::$footing->unmute(); // for the team's shutdown functions
+            }
+            self::$over = true;
+        }
+
+        /** Gives the job its budget of CPU time, with half a second to spare. */
+        private static function arm(): void
+        {
+            self::$armedAt = Php::now();
+            $ms = (int) self::$order['timeout_ms'];
+            if ($ms > 0 && Php::has('set_time_limit')) {
+                \set_time_limit((int) \ceil($ms / 1000) + 1);
+            }
+        }
+
+        private static function decoded(): ?array
+        {
+            $job = \json_decode(self::$text, true);
+            return \is_array($job) ? $job : null;
+        }
+
+        private static function json(array $content): string
+        {
+            return \json_encode($content, \JSON_INVALID_UTF8_SUBSTITUTE | \JSON_UNESCAPED_SLASHES);
+        }
     }
 }
 
 namespace {
 
     // The team's files are included from here: this is the only place of the file that is in the global scope.
-    if (\Sidecar\Bridge\Run::begins()) {
-        try {
-            if (\Sidecar\Bridge\Run::bootstrap() !== '') {
-                require \Sidecar\Bridge\Run::bootstrap();
+    switch (\Sidecar\Bridge\Run::begins()) {
+        case 'run':
+            try {
+                if (\Sidecar\Bridge\Run::bootstrap() !== '') {
+                    require \Sidecar\Bridge\Run::bootstrap();
+                }
+                \Sidecar\Bridge\Run::booted();
+                \Sidecar\Bridge\Run::returned(
+                    \Sidecar\Bridge\Run::script() !== ''
+                        ? \Sidecar\Bridge\Run::included(require \Sidecar\Bridge\Run::script())
+                        : \Sidecar\Bridge\Run::call()
+                );
+            } catch (\Throwable $sidecarThrown) {
+                \Sidecar\Bridge\Run::threw($sidecarThrown);
             }
-            \Sidecar\Bridge\Run::booted();
-            \Sidecar\Bridge\Run::returned(
-                \Sidecar\Bridge\Run::script() !== ''
-                    ? require \Sidecar\Bridge\Run::script()
-                    : \Sidecar\Bridge\Run::call()
-            );
-        } catch (\Throwable $sidecarThrown) {
-            \Sidecar\Bridge\Run::threw($sidecarThrown);
-        }
+            break;
+        case 'worker':
+            try {
+                if (\Sidecar\Bridge\Worker::bootstrap() !== '') {
+                    require \Sidecar\Bridge\Worker::bootstrap();
+                }
+                \Sidecar\Bridge\Worker::booted();
+            } catch (\Throwable $sidecarThrown) {
+                \Sidecar\Bridge\Worker::threw($sidecarThrown);
+            }
+            while (\Sidecar\Bridge\Worker::takesJob()) {
+                try {
+                    \Sidecar\Bridge\Worker::returned(
+                        \Sidecar\Bridge\Worker::includes()
+                            ? \Sidecar\Bridge\Worker::included(require \Sidecar\Bridge\Worker::script())
+                            : \Sidecar\Bridge\Worker::call()
+                    );
+                } catch (\Throwable $sidecarThrown) {
+                    \Sidecar\Bridge\Worker::threw($sidecarThrown);
+                    unset($sidecarThrown); // it holds the arguments of the calls, which belong to the job
+                }
+            }
+            break;
     }
 }
