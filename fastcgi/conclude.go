@@ -2,7 +2,6 @@ package fastcgi
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"time"
 
@@ -47,7 +46,7 @@ func (r *run) take() {
 }
 
 // conclude judges the run, tells gates, metrics and log, and returns the result.
-func (r *run) conclude(ctx context.Context) Result {
+func (r *run) conclude() Result {
 	t := r.topic
 	r.facts.elapsed = time.Since(r.sent)
 	r.result.Waited = r.facts.elapsed
@@ -60,9 +59,16 @@ func (r *run) conclude(ctx context.Context) Result {
 		r.result.Memory = s.Memory
 	}
 	outcome, whose := judge(r.facts)
+	t.concluded(r.job, &outcome, whose, r.facts)
+	r.result.Outcome = outcome
+	return r.result
+}
+
+// concluded tells gates and log of a run, and adds to its outcome the stderr where the handler gave no trace.
+func (t *Topic) concluded(job compat.Job, outcome *compat.Outcome, whose scope, f facts) {
 	switch whose {
 	case poolGate:
-		t.pool.shutPool(r.facts.cause)
+		t.pool.shutPool(f.cause)
 	case topicGate:
 		t.shut(errors.New(outcome.Error))
 	case nobody:
@@ -71,11 +77,9 @@ func (r *run) conclude(ctx context.Context) Result {
 		}
 	}
 	if outcome.Trace == "" && outcome.Verdict != compat.Done && outcome.Verdict != compat.Unavailable {
-		outcome.Trace = string(lastChars(r.facts.stderr, traceChars))
+		outcome.Trace = string(lastChars(f.stderr, traceChars))
 	}
-	if t.opts.LogStderr && len(r.facts.stderr) > 0 {
-		t.log.InfoContext(ctx, "stderr of a job", "uuid", plainUUID(r.job.UUID()), "stderr", string(lastChars(r.facts.stderr, loggedStderr)))
+	if t.opts.LogStderr && len(f.stderr) > 0 {
+		t.log.Info("stderr of a job", "uuid", plainUUID(job.UUID()), "stderr", string(lastChars(f.stderr, loggedStderr)))
 	}
-	r.result.Outcome = outcome
-	return r.result
 }

@@ -17,6 +17,7 @@ type Metrics struct {
 	start     *prometheus.HistogramVec // pool: from the request to the hello
 	stops     *prometheus.CounterVec   // pool, way
 	queue     *prometheus.GaugeVec     // pool: FPM's listen queue
+	resident  workerMetrics
 }
 
 // stopWay says how a script that ran too long came to its end.
@@ -52,6 +53,7 @@ func NewMetrics(reg prometheus.Registerer, pools, topics []string) *Metrics {
 		stops: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "sidecar_fpm_stops_total", Help: "Scripts that had to be stopped, by the way it was done; none = it could not be, so far.",
 		}, []string{"pool", "way"}),
+		resident: newWorkerMetrics(reg, topics),
 	}
 	for _, pool := range pools {
 		m.slots.WithLabelValues(pool)

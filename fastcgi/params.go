@@ -23,13 +23,23 @@ type order struct {
 	MemoryLimit string `json:"memory_limit"`
 	Socket      string `json:"socket"`
 	PID         int    `json:"pid"`
+
+	// Of a resident worker alone.
+	Token       nonce  `json:"token,omitempty"`
+	Topic       string `json:"topic,omitempty"`
+	TimeoutMS   int64  `json:"timeout_ms,omitempty"`
+	FrameLimit  int    `json:"frame_limit,omitempty"`
+	OutputLimit int    `json:"output_limit,omitempty"`
+	MaxJobs     int    `json:"max_jobs,omitempty"`
+	MaxMemory   int64  `json:"max_memory,omitempty"`
 }
 
 // The bridge's modes.
 const (
-	modeRun   = "run"
-	modeCheck = "check"
-	modeKill  = "kill"
+	modeRun    = "run"
+	modeCheck  = "check"
+	modeKill   = "kill"
+	modeWorker = "worker"
 )
 
 // baseParams are the parameters of every request: a fixed list, and nothing in it comes from a job. PHP_VALUE
@@ -67,6 +77,19 @@ func bridgeParams(bridge string, o order, body string) (map[string]string, error
 	}
 	params := baseParams(bridge, shownAs, path.Dir(shownAs), body)
 	params["SIDECAR_BRIDGE"] = string(text)
+	return params, nil
+}
+
+// workerParams are the parameters of the long request of a resident worker. It has no body: with one, FPM would
+// wait for its end before the script starts (FPM-FACTS 8).
+func workerParams(bridge string, o order) (map[string]string, error) {
+	params, err := bridgeParams(bridge, o, "")
+	if err != nil {
+		return nil, err
+	}
+	params["REQUEST_METHOD"] = "GET"
+	delete(params, "CONTENT_TYPE")
+	delete(params, "CONTENT_LENGTH")
 	return params, nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 )
@@ -16,10 +18,12 @@ type Pool struct {
 	listen  address
 	bridge  bridgeFile
 	reports *reports
+	workers *callbacks
 	log     *slog.Logger
 	metrics *Metrics
 
 	wake chan struct{} // tells Run that a gate was shut
+	hire chan struct{} // tells Run of a new crew
 
 	mu      sync.Mutex
 	gate    gate
@@ -38,14 +42,16 @@ func NewPool(opts PoolOptions, log *slog.Logger, m *Metrics) *Pool {
 		log:     log.With("pool", opts.Name),
 		metrics: m,
 		wake:    make(chan struct{}, 1),
+		hire:    make(chan struct{}, 1),
 		gate:    newGate(),
 		limit:   opts.Children,
 	}
-	p.reports = newReports(p.bridge, opts.Name, p.log)
+	p.reports = newReports(newSocket(p.bridge, "report", opts.Name, "", p.log))
+	p.workers = newCallbacks(newSocket(p.bridge, "worker", opts.Name, strings.TrimPrefix(opts.WorkerSocket, "tcp://"), p.log))
 	return p
 }
 
-// Prepare writes the bridge and opens the report socket. Call it after the pool's topics are made: a pool whose
+// Prepare writes the bridge and opens the sockets that bridges call. Call it after the pool's topics are made: a pool whose
 // topics are all raw needs neither. The error says what to do.
 func (p *Pool) Prepare() error {
 	if p.allRaw() {
@@ -61,7 +67,25 @@ func (p *Pool) Prepare() error {
 	if err != nil { // a deployed bridge works without, but for scripts that finish their request early
 		p.log.Warn("no report socket", "error", err)
 	}
+	if err := p.listenForWorkers(); err != nil {
+		return fmt.Errorf("fpm %q: %w", p.opts.Name, err)
+	}
 	return nil
+}
+
+// listenForWorkers opens the socket for resident workers, if there will be any.
+func (p *Pool) listenForWorkers() error {
+	p.mu.Lock()
+	crews := slices.ContainsFunc(p.topics, func(t *Topic) bool { return t.crew != nil })
+	p.mu.Unlock()
+	if !crews {
+		return nil
+	}
+	err := p.workers.listen(context.Background())
+	if err != nil && p.opts.WorkerSocket != "" {
+		return fmt.Errorf("worker_socket = %q: %w", p.opts.WorkerSocket, err)
+	}
+	return err
 }
 
 func (p *Pool) allRaw() bool {
@@ -81,6 +105,8 @@ func (p *Pool) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	wg.Go(func() { p.keepGates(ctx) })
 	wg.Go(func() { p.reports.run(ctx) })
+	wg.Go(func() { p.workers.run(ctx, p.workers.serve) })
+	wg.Go(func() { p.keepCrews(ctx) })
 	wg.Go(func() { p.watchStatus(ctx) })
 	wg.Wait()
 }
@@ -109,6 +135,9 @@ func (p *Pool) openPool() {
 	news := p.gate.unshut()
 	p.metrics.poolGate(p.opts.Name, true)
 	p.grant()
+	for _, t := range p.topics {
+		t.nudge()
+	}
 	p.mu.Unlock()
 	if news {
 		p.log.Info("php-fpm answers", "listen", p.opts.Listen)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -154,6 +155,14 @@ func (t *Topic) check(ctx context.Context) error {
 		return err
 	}
 	target := resolve(p.opts.Chroot, t.opts)
+	if p.full() { // of resident workers, maybe for long: nobody would answer. The first run will tell
+		for _, path := range []string{t.opts.Script, t.opts.Bootstrap} {
+			if path != "" && seenMissing(p.opts.Chroot, path) {
+				return fmt.Errorf("%s does not exist", path)
+			}
+		}
+		return nil
+	}
 	answer, err := p.askBridge(ctx, p.listen, order{Mode: modeCheck, Script: target.script, Bootstrap: target.bootstrap}, checkPatience)
 	switch {
 	case err != nil:
@@ -164,4 +173,12 @@ func (t *Topic) check(ctx context.Context) error {
 		return errors.New(answer.sign.Error)
 	}
 	return nil
+}
+
+// full reports that jobs and resident workers have all slots, and some of them are kept for long.
+func (p *Pool) full() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	crews := slices.ContainsFunc(p.topics, func(t *Topic) bool { return t.crew != nil && t.used > 0 })
+	return crews && p.used >= p.limit
 }

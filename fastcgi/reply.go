@@ -3,14 +3,19 @@ package fastcgi
 import (
 	"bytes"
 	"strconv"
+	"sync"
+	"sync/atomic"
 )
 
 // headerLineKept bounds what is kept of one header line; only Status is read, and it is short.
 const headerLineKept = 1 << 10
 
 // reply is what FPM sends back, read as it comes. It belongs to the goroutine that reads the connection
-// until the exchange is over.
+// until the exchange is over; only a resident worker's stderr is taken before.
 type reply struct {
+	mu   sync.Mutex  // of err
+	said atomic.Bool // there is something in err
+
 	watch   helloWatch
 	greeted bool
 
@@ -35,13 +40,33 @@ func newTailReply(n nonce, limit int) *reply {
 
 // addStderr keeps p and returns the greeting when p completes it.
 func (r *reply) addStderr(p []byte) (greeting, bool) {
-	r.err.add(p)
+	r.hear(p)
 	if r.greeted {
 		return greeting{}, false
 	}
 	hello, ok := r.watch.see(p)
 	r.greeted = ok
 	return hello, ok
+}
+
+func (r *reply) hear(p []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.err.add(p)
+	r.said.Store(true)
+}
+
+// takeStderr returns the end of what was said since it was last asked, and forgets it.
+func (r *reply) takeStderr() []byte {
+	if !r.said.Load() {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := r.err.last()
+	r.err = kept{limit: r.err.limit}
+	r.said.Store(false)
+	return last
 }
 
 // addStdout reads headers, which may be spread over any number of records, and keeps the body.

@@ -37,15 +37,19 @@ type run struct {
 	result   Result
 }
 
-// Run runs job through FPM once and returns all that was seen of it.
+// Run runs job through FPM once and returns all that was seen of it: in mode worker by a worker that is started
+// for it, which needs [Pool.Prepare] and [Pool.Run].
 func (t *Topic) Run(ctx context.Context, job compat.Job) Result {
+	if t.crew != nil {
+		return t.runOnce(ctx, job)
+	}
 	r := &run{
 		topic: t, job: job, nonce: newNonce(), sent: time.Now(),
 		hellos: make(chan greeting, 1), verdicts: make(chan sign, 1),
 		facts: facts{raw: !t.opts.Bridge, timeout: t.opts.Timeout, success: t.opts.SuccessBody},
 	}
 	r.through(ctx)
-	return r.conclude(ctx)
+	return r.conclude()
 }
 
 // through makes the run; the facts are complete when it returns.

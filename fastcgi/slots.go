@@ -3,6 +3,7 @@ package fastcgi
 import (
 	"context"
 	"slices"
+	"time"
 )
 
 // waiter is one Acquire that waits for its slots. Guarded by Pool.mu until ready is closed.
@@ -13,30 +14,36 @@ type waiter struct {
 	ready chan struct{}
 }
 
-// Acquire waits until pool and topic are open and at least one slot is free, and takes between 1 and most of them.
-// It returns 0 only when ctx is done.
-func (t *Topic) Acquire(ctx context.Context, most int) int {
-	w := &waiter{topic: t, most: max(1, most), ready: make(chan struct{})}
-	p := t.pool
-	p.mu.Lock()
-	p.waiting = append(p.waiting, w)
-	p.grant()
-	p.mu.Unlock()
+// acquireSlots waits until pool and topic are open and at least one slot is free, and takes between 1 and most of
+// them. It returns 0 only when ctx is done.
+func (t *Topic) acquireSlots(ctx context.Context, most int) int {
+	w := t.pool.enlist(t, most)
 	select {
 	case <-w.ready:
 		return w.got
 	case <-ctx.Done():
-		return p.leave(w)
+		return t.pool.leave(w)
 	}
 }
 
-// Release gives n slots back.
-func (t *Topic) Release(n int) {
+// enlist asks for slots: whatever number up to most is free first.
+func (p *Pool) enlist(t *Topic, most int) *waiter {
+	w := &waiter{topic: t, most: max(1, most), ready: make(chan struct{})}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiting = append(p.waiting, w)
+	p.grant()
+	return w
+}
+
+// releaseSlots gives n slots back.
+func (t *Topic) releaseSlots(n int) {
 	p := t.pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	t.used -= n
 	p.used -= n
+	t.giveUp = max(0, t.giveUp-n)
 	p.grant()
 }
 
@@ -58,6 +65,7 @@ func (p *Pool) grant() {
 		}
 		w.got++
 		w.topic.used++
+		w.topic.granted = time.Now()
 		p.used++
 	}
 	p.waiting = slices.DeleteFunc(p.waiting, func(w *waiter) bool {
@@ -67,6 +75,7 @@ func (p *Pool) grant() {
 		return w.got > 0
 	})
 	p.metrics.slotsChanged(p.opts.Name, p.limit, p.used)
+	p.press()
 }
 
 // poorest returns the waiter whose topic would have the smallest share with one slot more; the first of equals.

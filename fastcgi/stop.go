@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 )
 
@@ -13,18 +14,23 @@ const killPatience = 2 * time.Second
 // stop kills the script's child: by its pid where that is allowed and certain, else through FPM. Closing the
 // connection would not stop it (FPM-FACTS 5). The connection's end shows later that it worked.
 func (r *run) stop(ctx context.Context) error {
-	p := r.topic.pool
+	err := r.topic.pool.stop(ctx, r.result.PID, time.Since(r.begun), r.exchange.conn.Conn)
+	r.facts.stopped = r.facts.stopped || err == nil
+	return err
+}
+
+// stop kills the child that said hello on c, age ago.
+func (p *Pool) stop(ctx context.Context, pid int, age time.Duration, c net.Conn) error {
 	way := stoppedBySignal
-	err := killChild(r.result.PID, time.Since(r.begun), r.exchange.conn.Conn)
+	err := killChild(pid, age, c)
 	if err != nil {
 		way = stoppedByFPM
-		if askErr := p.kill(context.WithoutCancel(ctx), r.result.PID); askErr != nil {
+		if askErr := p.kill(context.WithoutCancel(ctx), pid); askErr != nil {
 			p.metrics.stopped(p.opts.Name, stoppedNot)
 			return errors.Join(err, askErr)
 		}
 	}
 	p.metrics.stopped(p.opts.Name, way)
-	r.facts.stopped = true
 	return nil
 }
 

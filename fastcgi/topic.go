@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"sync/atomic"
+	"time"
 
 	"sidecar/compat"
 )
@@ -14,8 +16,15 @@ type Topic struct {
 	pool *Pool
 	log  *slog.Logger
 
-	used int  // slots in use; guarded by Pool.mu
-	gate gate // guarded by Pool.mu
+	crew  *crew        // of mode worker, else nil
+	spare atomic.Int32 // workers that have had nothing to do for a while
+
+	// Guarded by Pool.mu.
+	used     int // slots in use
+	gate     gate
+	granted  time.Time // the last slot
+	crewRuns bool
+	giveUp   int // slots that its crew has been asked to give up, and has not yet
 }
 
 // NewTopic adds a topic to the pool. Its gate is shut until [Pool.Run] has seen its files. Workers = 0 stands for the pool's children.
@@ -25,15 +34,23 @@ func (p *Pool) NewTopic(opts TopicOptions) *Topic {
 	}
 	opts.Weight = max(1, opts.Weight)
 	t := &Topic{opts: opts, pool: p, log: p.log.With("topic", opts.Topic), gate: newGate()}
+	if opts.Mode == ModeWorker {
+		t.crew = newCrew(t, opts.Workers)
+	}
 	p.mu.Lock()
 	p.topics = append(p.topics, t)
 	p.mu.Unlock()
 	p.wakeProber()
+	select {
+	case p.hire <- struct{}{}:
+	default: // it has been told
+	}
 	return t
 }
 
 // Remove takes the topic off its pool, which no longer looks after its gate. None of its jobs may be running.
 func (t *Topic) Remove() {
+	t.Drain()
 	t.pool.mu.Lock()
 	defer t.pool.mu.Unlock()
 	t.pool.topics = slices.DeleteFunc(t.pool.topics, func(have *Topic) bool { return have == t })
@@ -41,8 +58,48 @@ func (t *Topic) Remove() {
 
 // Handle runs job and returns what it came to. It imposes the topic's timeout; when ctx is done, the script is
 // stopped and the job Unavailable, or Held where it cannot be stopped.
+//
+// In mode worker it waits for a worker first. A job that none has begun comes back as Unavailable when ctx is done,
+// when the topic is drained, or when the workers are busy with others for long.
 func (t *Topic) Handle(ctx context.Context, job compat.Job) compat.Outcome {
+	if t.crew != nil {
+		return t.crew.handle(ctx, job, nil)
+	}
 	return t.Run(ctx, job).Outcome
+}
+
+// Drain says that nothing new is to start: jobs that no resident worker has begun come back as Unavailable, now and from
+// here on, and the workers leave after what they have in hand. There is no way back.
+func (t *Topic) Drain() {
+	if t.crew != nil {
+		t.crew.drain()
+	}
+}
+
+// Renew replaces every resident worker between two of its jobs.
+func (t *Topic) Renew() {
+	if t.crew != nil {
+		t.crew.renew(byRenewal)
+	}
+}
+
+// Acquire waits until pool and topic are open and a job may start, and takes between 1 and most permissions. In mode
+// request those are slots; in mode worker the workers hold the slots, and what is taken are claims ahead of them.
+// It returns 0 only when ctx is done.
+func (t *Topic) Acquire(ctx context.Context, most int) int {
+	if t.crew != nil {
+		return t.crew.acquire(ctx, most)
+	}
+	return t.acquireSlots(ctx, most)
+}
+
+// Release gives n permissions back.
+func (t *Topic) Release(n int) {
+	if t.crew != nil {
+		t.crew.release(n)
+		return
+	}
+	t.releaseSlots(n)
 }
 
 // Health returns why no job of the topic may start although the pool is up, nil if they may.
@@ -71,7 +128,15 @@ func (t *Topic) open() {
 	p.metrics.topicGate(t.opts.Topic, true)
 	p.grant()
 	p.mu.Unlock()
+	t.nudge()
 	if news {
 		t.log.Info("the topic's jobs can start")
+	}
+}
+
+// nudge has the crew, if there is one, look what has become possible.
+func (t *Topic) nudge() {
+	if t.crew != nil {
+		t.crew.nudge()
 	}
 }

@@ -1,0 +1,229 @@
+package fastcgi
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"sidecar/compat"
+)
+
+const (
+	// quickRun is the mean run below which several jobs may lie in a worker's socket, aheadInSocket at most:
+	// a slow one would hold up what lies behind it.
+	quickRun      = time.Millisecond
+	aheadInSocket = 4
+	// aheadBytes bounds them, so that neither side ever waits with a full socket for the other.
+	aheadBytes = 64 << 10
+
+	// patience is how long a job may wait for a worker that is free.
+	patience = 100 * time.Millisecond
+)
+
+// crew are the resident workers of one topic, and the jobs that wait for them.
+type crew struct {
+	topic   *Topic
+	log     *slog.Logger
+	metrics topicWorkerMetrics
+	workers int  // at most
+	single  bool // for one run by hand: it takes no slot and asks no gate
+	code    *codeWatch
+	errands errands
+	nudges  chan struct{} // tells run that there is something to arrange
+
+	mu        sync.Mutex
+	hired     bool // somebody runs it
+	pending   errandQueue
+	residents []*resident
+	mean      time.Duration // of a run; 0 until one was seen
+	drained   bool
+	epoch     int    // of the code; workers of an older one leave
+	outdated  reason // why the last epoch ended
+	wakes     time.Time
+	faults    int       // starts that failed since one went well
+	notBefore time.Time // the next start
+	slots     *waiter   // asked for, not given yet
+	taken     int       // permits
+	takers    []*taker
+}
+
+func newCrew(t *Topic, workers int) *crew {
+	return &crew{
+		topic: t, log: t.log, workers: workers, metrics: t.pool.metrics.resident.of(t.opts.Topic),
+		code: newCodeWatch(t.pool.opts.Chroot, t.opts), nudges: make(chan struct{}, 1),
+	}
+}
+
+// handle has job run by a worker and returns what it came to.
+func (c *crew) handle(ctx context.Context, job compat.Job, result *Result) compat.Outcome {
+	if size := len(job.Raw()) + jobOverhead; size > frameLimit {
+		return compat.Outcome{Verdict: compat.Failed, Error: fmt.Sprintf("the job's text has %d bytes, more than mode = \"worker\" takes (%d): use mode = \"request\"", len(job.Raw()), frameLimit-jobOverhead)}
+	}
+	e := c.errands.get(job, result)
+	if ctx.Err() != nil {
+		return unavailable(stoppedUnstarted)
+	}
+	if len(job.Raw()) > aheadBytes { // the write may have to wait for a worker that hangs
+		defer context.AfterFunc(ctx, func() { c.withdraw(e) })()
+	}
+	c.submit(e)
+	select {
+	case o := <-e.outcome:
+		return c.finished(e, o)
+	case <-ctx.Done():
+		c.withdraw(e)
+		return c.finished(e, <-e.outcome)
+	}
+}
+
+func (c *crew) finished(e *errand, o compat.Outcome) compat.Outcome {
+	if len(e.job.Raw()) <= aheadBytes { // else withdraw may still look at it
+		c.errands.put(e)
+	}
+	return o
+}
+
+// stoppedUnstarted is why a job comes back that no worker has begun.
+const stoppedUnstarted = "the sidecar stopped before the script started"
+
+// submit gives e to a worker, or lets it wait for one.
+func (c *crew) submit(e *errand) {
+	c.watchCode(e.asked)
+	c.mu.Lock()
+	if c.drained {
+		e.end(unavailable(stoppedUnstarted))
+		c.mu.Unlock()
+		return
+	}
+	c.pending.push(e)
+	r := c.dispatch(e.asked)
+	if c.pending.len() > 0 {
+		c.wakeBy(e.asked.Add(patience))
+		if c.slots == nil && len(c.residents) < c.workers {
+			c.nudge()
+		}
+	}
+	c.mu.Unlock()
+	for ; r != nil; r = r.flush() {
+	}
+}
+
+// dispatch gives waiting jobs to workers that have room, and returns the first of those whose frames are to be
+// written now, linked to the others. mu is held.
+func (c *crew) dispatch(now time.Time) (first *resident) {
+	for c.pending.len() > 0 {
+		r := c.pick(c.pending.first())
+		if r == nil {
+			break
+		}
+		r.give(c.pending.pop(), now)
+		if !r.writing {
+			r.writing, r.nextToFlush, first = true, first, r
+		}
+	}
+	return first
+}
+
+// pick returns the worker that e goes to: one that is idle, and of those the last to have been busy, so that the
+// others may leave; or the one that has least ahead. mu is held.
+func (c *crew) pick(e *errand) *resident {
+	most := 1
+	if c.mean > 0 && c.mean < quickRun {
+		most = aheadInSocket
+	}
+	var best *resident
+	for _, r := range c.residents {
+		switch {
+		case !r.takes(e, most):
+		case best == nil, len(r.inHand) < len(best.inHand),
+			len(r.inHand) == 0 && len(best.inHand) == 0 && r.since.After(best.since):
+			best = r
+		}
+	}
+	return best
+}
+
+// measure notes how long a run took.
+func (c *crew) measure(took time.Duration) {
+	if c.mean == 0 {
+		c.mean = max(took, 1)
+		return
+	}
+	c.mean = max(c.mean+(took-c.mean)/32, 1)
+}
+
+// withdraw takes back a job whose context is done: it never starts, or its worker is stopped.
+func (c *crew) withdraw(e *errand) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.withdrawn = true
+	switch {
+	case c.pending.remove(e):
+		e.end(unavailable(stoppedUnstarted))
+	case e.by != nil && slices.Contains(e.by.inHand, e):
+		e.by.halt(byStop)
+	}
+}
+
+// drain makes every job come back that no worker has, now and from here on, and the workers leave between two jobs.
+func (c *crew) drain() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.drained = true
+	c.giveBack(stoppedUnstarted)
+	c.nudge()
+}
+
+// giveBack ends all that wait. mu is held.
+func (c *crew) giveBack(why string) {
+	for _, e := range c.pending.all() {
+		e.end(unavailable(why))
+	}
+}
+
+// renew makes every worker of now leave between two jobs.
+func (c *crew) renew(why reason) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.epoch++
+	c.outdated = why
+	c.nudge()
+}
+
+// watchCode looks for a deploy if it is time to.
+func (c *crew) watchCode(now time.Time) {
+	if !c.code.due(now) {
+		return
+	}
+	seen, ok := c.code.look()
+	if !ok {
+		return
+	}
+	c.mu.Lock()
+	changed := c.code.last != stamp{} && c.code.last != seen
+	c.code.last = seen
+	c.mu.Unlock()
+	if changed {
+		c.log.Info("the code has changed, workers are renewed")
+		c.renew(byCode)
+	}
+}
+
+// nudge makes run look at once.
+func (c *crew) nudge() {
+	select {
+	case c.nudges <- struct{}{}:
+	default: // it has been told
+	}
+}
+
+// wakeBy makes sure that run looks at that time at the latest. mu is held.
+func (c *crew) wakeBy(at time.Time) {
+	if c.wakes.IsZero() || at.Before(c.wakes) {
+		c.wakes = at
+		c.nudge()
+	}
+}

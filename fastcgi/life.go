@@ -1,0 +1,282 @@
+package fastcgi
+
+import (
+	"context"
+	"errors"
+	"net"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// drainPatience is how long frames may take that a worker had sent before its request ended: they have arrived.
+const drainPatience = 100 * time.Millisecond
+
+// life is what is known of a worker outside of its jobs. It belongs to the goroutine that follows the worker and,
+// between hello and the end of its connection, to the one that reads it.
+type life struct {
+	exchange  *exchange
+	reply     *reply
+	call      callback
+	greeted   bool
+	boot      time.Duration
+	waited    time.Duration // from the request to the hello
+	bootFault *sign         // the bootstrap's
+	bye       bool
+	ended     chan struct{} // closed when nobody reads the connection any more
+	readErr   error         // why; read it after ended is closed
+	attempts  int           // to stop it
+	ending    ending
+	cause     error
+	stopped   bool
+	going     bool
+}
+
+// live makes the worker's request and follows it to its end, then its jobs are judged and its slot is free.
+func (r *resident) live(ctx context.Context) {
+	r.through(ctx)
+	if r.life.greeted {
+		_ = r.life.call.conn.Close()
+		<-r.life.ended
+	}
+	r.writes.Lock() // whoever writes has noticed, and will not again
+	r.writes.Unlock()
+	r.crew.bury(r, time.Now())
+}
+
+func (r *resident) end(how ending, cause error) { r.life.ending, r.life.cause = how, cause }
+
+func (r *resident) through(ctx context.Context) {
+	p, l := r.crew.topic.pool, &r.life
+	l.reply = newReply(r.token, r.crew.topic.opts.OutputLimit)
+	l.reply.greeted = true // its hello is a frame
+	params, err := r.params(ctx)
+	if err != nil {
+		r.end(unready, err)
+		return
+	}
+	p.workers.await(r)
+	defer p.workers.forget(r)
+	l.exchange, err = dial(ctx, p.listen, l.reply, nil)
+	if err != nil {
+		p.metrics.dialFailed(p.opts.Name)
+		r.end(unreached, explainDial(p.listen, err))
+		return
+	}
+	defer l.exchange.close()
+	over, err := l.exchange.send(params, "")
+	if err != nil {
+		r.end(unready, err)
+		return
+	}
+	r.follow(ctx, over)
+}
+
+// params are those of the long request. The files' real paths are found anew for every worker.
+func (r *resident) params(ctx context.Context) (map[string]string, error) {
+	t := r.crew.topic
+	p, o := t.pool, t.opts
+	if err := p.bridge.ensure(); err != nil {
+		return nil, err
+	}
+	socket := p.workers.address(ctx)
+	if socket == "" {
+		return nil, errors.New("there is no socket that workers could call back")
+	}
+	files := resolve(p.opts.Chroot, o)
+	return workerParams(p.bridge.path, order{
+		Mode: modeWorker, Nonce: r.token, Token: r.token, Socket: socket, Topic: o.Topic,
+		Call: o.Call, Script: files.script, Bootstrap: files.bootstrap,
+		ExitOK: o.ExitOK, FailOnFalse: o.FailOnFalse, MemoryLimit: o.MemoryLimit,
+		TimeoutMS: o.Timeout.Milliseconds(), FrameLimit: frameLimit, OutputLimit: o.OutputLimit,
+		MaxJobs: o.MaxJobs, MaxMemory: o.MaxMemory,
+	})
+}
+
+// follow waits until the worker's request is over, or has to be given up.
+func (r *resident) follow(ctx context.Context, over <-chan struct{}) {
+	l := &r.life
+	var ended <-chan struct{} // of its connection; nil before it is there, and after
+	var again, giveUp <-chan time.Time
+	for {
+		select {
+		case call := <-r.calls:
+			r.greet(call)
+			ended = l.ended
+		case <-ended:
+			ended, again = nil, time.After(leavePatience) // its request ends now, too
+			if errors.Is(l.readErr, errFrame) {
+				again = time.After(0)
+			}
+		case why := <-r.halts:
+			if why != byStop && why != byTimeout { // it does nothing, and leaves when it sees the end of its connection
+				_ = l.call.conn.Close()
+				continue
+			}
+			if why == byStop {
+				l.going = true
+			}
+			if !l.greeted {
+				r.withdraw(over)
+				return
+			}
+			if !r.stop(ctx, &again, &giveUp) {
+				return
+			}
+		case <-again:
+			if !r.stop(ctx, &again, &giveUp) {
+				return
+			}
+		case <-giveUp:
+			r.giveUp()
+			return
+		case <-over:
+			r.over()
+			return
+		}
+	}
+}
+
+// greet takes the connection on which the worker has called back.
+func (r *resident) greet(call callback) {
+	c, l, now := r.crew, &r.life, time.Now()
+	l.call, l.greeted, l.ended, l.waited = call, true, make(chan struct{}), now.Sub(r.born)
+	p := c.topic.pool
+	p.metrics.started(p.opts.Name, l.waited)
+	c.mu.Lock()
+	r.conn, r.greeted = call.conn, now
+	c.wakeBy(now.Add(c.topic.opts.Timeout))
+	c.mu.Unlock()
+	go func() {
+		defer close(l.ended)
+		l.readErr = r.read(call.in)
+		_ = call.conn.Close()
+		r.goes(byDeath)
+	}()
+}
+
+// withdraw takes back a request that waits for a child. Whatever comes of it, a bridge that cannot call back runs nothing.
+func (r *resident) withdraw(over <-chan struct{}) {
+	r.crew.topic.pool.workers.forget(r)
+	if !r.life.exchange.conn.closeRead() {
+		r.life.exchange.conn.reset()
+	}
+	<-over // at once: the connection has an end now
+	r.end(withdrawn, nil)
+}
+
+// stop kills the worker's child. It reports whether there is anything left to wait for: its end, or the next attempt.
+func (r *resident) stop(ctx context.Context, again, giveUp *<-chan time.Time) bool {
+	l, p := &r.life, r.crew.topic.pool
+	l.attempts++
+	err := p.stop(ctx, l.call.PID, time.Since(r.greetedAt()), l.exchange.conn.Conn)
+	switch {
+	case err == nil:
+		l.stopped = true
+		*again, *giveUp = nil, time.After(leavePatience)
+		return true
+	case l.going:
+		r.end(held, nil)
+		return false
+	}
+	if l.attempts == 1 {
+		r.crew.log.WarnContext(ctx, "a worker does not end and cannot be stopped: its slot stays taken", "pid", l.call.PID, "error", err)
+		*giveUp = time.After(r.crew.topic.opts.AbandonAfter)
+	}
+	*again = time.After(min(time.Duration(l.attempts)*time.Second, 30*time.Second))
+	return true
+}
+
+func (r *resident) greetedAt() time.Time {
+	r.crew.mu.Lock()
+	defer r.crew.mu.Unlock()
+	return r.greeted
+}
+
+// giveUp ends it without having seen its end.
+func (r *resident) giveUp() {
+	l, p := &r.life, r.crew.topic.pool
+	switch {
+	case l.stopped: // killed for certain; something that it had started keeps the connection open
+		r.end(cutOff, net.ErrClosed)
+	case l.going:
+		r.end(held, nil)
+	default:
+		p.metrics.stopped(p.opts.Name, stoppedAbandoned)
+		r.crew.log.Warn("a worker is abandoned, may still run", "pid", l.call.PID)
+		r.end(abandoned, nil)
+	}
+}
+
+// over notes how the request ended, once all frames have been read that the worker had sent.
+func (r *resident) over() {
+	l := &r.life
+	if !l.greeted { // it may have called in this moment
+		select {
+		case call := <-r.calls:
+			r.greet(call)
+		default:
+		}
+	}
+	if l.greeted {
+		// A process that the team's code has left behind may hold the connection, too: it need not end.
+		_ = l.call.conn.SetReadDeadline(time.Now().Add(drainPatience)) // closed already, then
+		<-l.ended
+	}
+	err := l.exchange.conn.overErr
+	switch {
+	case err == nil:
+		r.end(answered, nil)
+	case errors.Is(err, errNotFastCGI):
+		r.end(garbled, err)
+	default:
+		r.end(cutOff, err)
+	}
+}
+
+// unread reports that the worker ended without having read all that was sent to it: the kernel says so on a unix socket.
+func (l *life) unread() bool {
+	_, unix := l.call.conn.(*net.UnixConn)
+	return unix && errors.Is(l.readErr, syscall.ECONNRESET)
+}
+
+// hearOut returns what has been said on stderr since it was last asked, all that was sent up to now.
+func (l *life) hearOut() []byte {
+	const tries = 50
+	for range tries {
+		if !hasUnread(l.exchange.conn.Conn) {
+			break
+		}
+		pauseFor(context.Background(), 50*time.Microsecond)
+	}
+	runtime.Gosched() // for the one who has read it, and not noted it yet
+	return l.reply.takeStderr()
+}
+
+// hasUnread reports that something has arrived on c that nobody has read.
+func hasUnread(c net.Conn) bool {
+	s, ok := c.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := s.SyscallConn()
+	if err != nil {
+		return false
+	}
+	n := 0
+	err = raw.Control(func(fd uintptr) {
+		var b [1]byte
+		n, _, _ = syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT) // an error is: no
+	})
+	return err == nil && n > 0
+}
+
+// describe adds to a result what is known of the worker.
+func (l *life) describe(to *Result) {
+	to.PID, to.PHP, to.Boot, to.Waited = l.call.PID, l.call.PHP, l.boot, l.waited
+	if to.Started {
+		return
+	}
+	to.Started = l.greeted
+	to.Output, _ = l.reply.out.all()
+}

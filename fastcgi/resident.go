@@ -1,0 +1,267 @@
+package fastcgi
+
+import (
+	"net"
+	"sync"
+	"time"
+)
+
+// resident is one worker that stays: a long FPM request whose bridge has called back, and serves job after job.
+type resident struct {
+	crew  *crew
+	token nonce
+	born  time.Time
+	epoch int           // of the code it runs
+	calls chan callback // room for the one
+	halts chan reason   // room for each kind
+
+	writes sync.Mutex // of whoever writes frames, to conn
+	out    []byte     // guarded by writes
+
+	// Guarded by crew.mu.
+	conn        net.Conn // set before it is ready
+	ready       bool
+	greeted     time.Time
+	leaving     reason // it gets no more jobs
+	told        time.Time
+	halted      reason
+	late        bool
+	inHand      []*errand // sent, or about to be; the first runs
+	ahead       int       // bytes of their texts
+	unsent      []outgoing
+	writing     bool // somebody is about to write what is unsent
+	nextToFlush *resident
+	given       int
+	served      int
+	since       time.Time // it began with the first in hand, or became idle
+	heard       time.Time
+	pinged      time.Time // and has not answered; else zero
+	memory      int64
+	grewFrom    int64
+
+	life life // of the goroutine that follows it
+}
+
+// outgoing is a frame to be written.
+type outgoing struct {
+	kind   frameKind
+	errand *errand // of a job's
+}
+
+// pingBody is sent and must come back. Only one ping is under way at a time, so that it need not be another each time.
+const pingBody = "ping"
+
+func newResident(c *crew, now time.Time) *resident {
+	return &resident{
+		crew: c, token: newNonce(), born: now, epoch: c.epoch, since: now, heard: now,
+		calls: make(chan callback, 1), halts: make(chan reason, len(reasons())),
+	}
+}
+
+// state is what it does. crew.mu is held, as in all below.
+func (r *resident) state() workerState {
+	switch {
+	case r.leaving != "":
+		return leaving
+	case !r.ready:
+		return starting
+	case len(r.inHand) > 0:
+		return busy
+	}
+	return idle
+}
+
+// takes reports that it may get e, with at most most in hand.
+func (r *resident) takes(e *errand, most int) bool {
+	return r.ready && r.leaving == "" && r.epoch == r.crew.epoch && r.pinged.IsZero() &&
+		r.given < r.crew.topic.opts.MaxJobs && len(r.inHand) < most &&
+		(len(r.inHand) == 0 || r.ahead+len(e.job.Raw()) <= aheadBytes)
+}
+
+// give puts e behind what it has in hand. Whoever calls it sees that the frame is written.
+func (r *resident) give(e *errand, now time.Time) {
+	r.given++
+	e.id, e.by, e.sent, e.alone, e.unsent = uint32(r.given), r, now, len(r.inHand) == 0, false //nolint:gosec // max_jobs bounds it
+	if e.alone {
+		r.since = now
+		r.crew.wakeBy(now.Add(r.crew.topic.opts.Timeout))
+	}
+	r.inHand = append(r.inHand, e)
+	r.ahead += len(e.job.Raw())
+	r.unsent = append(r.unsent, outgoing{jobFrame, e})
+}
+
+// halt has its goroutine end it, whatever it does.
+func (r *resident) halt(why reason) {
+	if r.halted == why || r.halted == byStop {
+		return
+	}
+	r.halted = why
+	if r.leaving == "" {
+		r.leaving = why
+	}
+	select {
+	case r.halts <- why:
+	default: // it has been told often enough
+	}
+}
+
+// look does what is due and returns when to look again.
+func (r *resident) look(now time.Time) time.Duration {
+	r.outdate(now)
+	switch {
+	case !r.ready && r.greeted.IsZero():
+		return lookEvery // it waits for a child, and for a good reason: nothing has started
+	case !r.ready:
+		return r.lookAtTimeout(now, r.greeted)
+	case len(r.inHand) > 0:
+		return r.lookAtTimeout(now, r.since)
+	case r.leaving != "":
+		return r.tell(now)
+	case !r.pinged.IsZero():
+		return r.lookAtPing(now)
+	}
+	return r.lookAtIdleness(now)
+}
+
+// outdate lets it go if it must be replaced. Before it serves that has time.
+func (r *resident) outdate(now time.Time) {
+	c := r.crew
+	if r.leaving != "" || !r.ready {
+		return
+	}
+	switch o := c.topic.opts; {
+	case c.drained:
+		r.leaving = byDrain
+	case r.epoch != c.epoch:
+		r.leaving = c.outdated
+	case r.served >= o.MaxJobs:
+		r.leaving = byMaxJobs
+	case o.MaxMemory > 0 && r.memory > o.MaxMemory:
+		r.leaving = byMaxMemory
+	case now.Sub(r.born) >= o.MaxAge:
+		r.leaving = byMaxAge
+	}
+}
+
+// lookAtTimeout stops it when what began at that time takes too long.
+func (r *resident) lookAtTimeout(now, began time.Time) time.Duration {
+	if left := r.crew.topic.opts.Timeout - now.Sub(began); left > 0 {
+		return left
+	}
+	r.late = true
+	r.halt(byTimeout)
+	return lookEvery
+}
+
+// tell asks it to leave, once it has nothing in hand, and makes it when it does not.
+func (r *resident) tell(now time.Time) time.Duration {
+	if r.told.IsZero() {
+		r.told = now
+		r.unsent = append(r.unsent, outgoing{kind: endFrame})
+	}
+	if left := leavePatience - now.Sub(r.told); left > 0 {
+		return left
+	}
+	r.halt(r.leaving)
+	return lookEvery
+}
+
+func (r *resident) lookAtPing(now time.Time) time.Duration {
+	if left := pongPatience - now.Sub(r.pinged); left > 0 {
+		return left
+	}
+	r.told = now
+	r.halt(bySilence)
+	return leavePatience
+}
+
+func (r *resident) lookAtIdleness(now time.Time) time.Duration {
+	c, o := r.crew, r.crew.topic.opts
+	if now.Sub(r.since) >= o.IdleTimeout && c.staying() > o.MinWorkers {
+		r.leaving = byIdle
+		return r.tell(now)
+	}
+	if now.Sub(r.heard) >= lookEvery {
+		r.pinged = now
+		r.unsent = append(r.unsent, outgoing{kind: pingFrame})
+		return pongPatience
+	}
+	next := min(lookEvery-now.Sub(r.heard), max(o.MaxAge-now.Sub(r.born), 0))
+	if left := patience - now.Sub(r.since); left > 0 { // from then on others may have its slot
+		next = min(next, left)
+	}
+	if left := o.IdleTimeout - now.Sub(r.since); left > 0 {
+		next = min(next, left)
+	}
+	return next
+}
+
+// staying is how many workers are not about to leave. mu is held.
+func (c *crew) staying() int {
+	n := 0
+	for _, r := range c.residents {
+		if r.leaving == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// flush writes what is unsent until there is nothing more, and returns the next worker of the list that dispatch
+// has made. Whoever has set r.writing calls it, without crew.mu.
+func (r *resident) flush() (next *resident) {
+	c := r.crew
+	r.writes.Lock() // only against the end of the worker
+	defer r.writes.Unlock()
+	for first := true; ; first = false {
+		c.mu.Lock()
+		if first {
+			next, r.nextToFlush = r.nextToFlush, nil
+		}
+		batch := r.unsent
+		r.unsent = nil
+		if len(batch) == 0 {
+			r.writing = false
+			c.mu.Unlock()
+			return next
+		}
+		c.mu.Unlock()
+		if !r.write(batch) {
+			return next // nobody writes any more
+		}
+	}
+}
+
+// write sends frames in one go, and says which could not be sent.
+func (r *resident) write(batch []outgoing) bool {
+	r.out = r.out[:0]
+	var ends [aheadInSocket + 2]int
+	for i, f := range batch {
+		switch f.kind { //nolint:exhaustive // the others come the other way
+		case jobFrame:
+			r.out = appendJob(r.out, f.errand.id, f.errand.job)
+		case pingFrame:
+			r.out = appendFrame(r.out, pingFrame, pingBody)
+		case endFrame:
+			r.out = appendFrame(r.out, endFrame, "")
+		}
+		ends[min(i, len(ends)-1)] = len(r.out)
+	}
+	n, err := r.conn.Write(r.out)
+	if cap(r.out) > 2*aheadBytes {
+		r.out = nil
+	}
+	if err == nil {
+		return true
+	}
+	_ = r.conn.Close() // whoever reads it sees its end
+	r.crew.mu.Lock()
+	defer r.crew.mu.Unlock()
+	for i, f := range append(batch, r.unsent...) {
+		if f.errand != nil && (i >= len(batch) || n < ends[min(i, len(ends)-1)]) {
+			f.errand.unsent = true
+		}
+	}
+	return false
+}
