@@ -175,6 +175,9 @@ namespace Sidecar\Bridge {
         /** At most so many characters, not bytes (CONTRACT 1.3), and valid UTF-8 whatever came in. */
         private static function cut(string $text, int $characters): string
         {
+            if ($text === '') {
+                return '';
+            }
             $text = \substr($text, 0, 4 * $characters + 4);
             $text = \json_decode(\json_encode($text, \JSON_INVALID_UTF8_SUBSTITUTE));
             $seen = 0;
@@ -231,6 +234,9 @@ namespace Sidecar\Bridge {
     {
         /** @var string The last warning that quietly() kept to itself. */
         public static $warning = '';
+
+        /** @var bool|null */
+        private static $hasHrtime;
 
         /**
          * The name is a variable on purpose: opcache would fold function_exists('literal') and share the answer with
@@ -341,7 +347,8 @@ namespace Sidecar\Bridge {
         /** A clock for durations, in ms. */
         public static function now(): float
         {
-            return self::has('hrtime') ? \hrtime(true) / 1e6 : \microtime(true) * 1e3;
+            self::$hasHrtime = self::$hasHrtime ?? self::has('hrtime');
+            return self::$hasHrtime ? \hrtime(true) / 1e6 : \microtime(true) * 1e3;
         }
 
         /** The fatal error that ended the script, or null: warnings that were seen last do not count. */
@@ -1625,7 +1632,6 @@ namespace Sidecar\Bridge {
         /** Readers and their writers. */
         private const KEPT = [
             'getcwd' => 'chdir',
-            'umask' => 'umask',
             'date_default_timezone_get' => 'date_default_timezone_set',
             'mb_internal_encoding' => 'mb_internal_encoding',
             'error_reporting' => 'error_reporting',
@@ -1659,11 +1665,11 @@ namespace Sidecar\Bridge {
         /** @var bool|null */
         private $libxml;
 
-        /** @var bool */
-        private $session;
-
         /** @var array<int, array> */
         private $superglobals;
+
+        /** @var array */
+        private $server;
 
         public function __construct()
         {
@@ -1685,8 +1691,8 @@ namespace Sidecar\Bridge {
             if (Php::has('libxml_use_internal_errors') && Php::has('libxml_clear_errors')) {
                 $this->libxml = \libxml_use_internal_errors(false);
             }
-            $this->session = Php::has('session_status');
-            $this->superglobals = [$_GET, $_POST, $_COOKIE, $_FILES, $_REQUEST, $_ENV, $_SERVER];
+            $this->superglobals = [$_GET, $_POST, $_COOKIE, $_FILES, $_REQUEST, $_ENV];
+            $this->server = $_SERVER;
         }
 
         /** Lets the team's error handler see what happens from now on. */
@@ -1731,11 +1737,15 @@ namespace Sidecar\Bridge {
             $this->forgetReply();
         }
 
-        /** The superglobals as after the bootstrap, and $_SERVER of a request that begins now. */
-        public function lay(array $server): void
+        /** The superglobals as after the bootstrap, and $_SERVER with what it says of this job. */
+        public function lay(array $job): void
         {
-            [$_GET, $_POST, $_COOKIE, $_FILES, $_REQUEST, $_ENV, $base] = $this->superglobals;
-            $_SERVER = $server + $base;
+            [$_GET, $_POST, $_COOKIE, $_FILES, $_REQUEST, $_ENV] = $this->superglobals;
+            $server = $this->server;
+            foreach ($job as $name => $value) {
+                $server[$name] = $value;
+            }
+            $_SERVER = $server;
         }
 
         private function forgetReply(): void
@@ -1769,6 +1779,8 @@ namespace Sidecar\Bridge {
      */
     final class Declarations
     {
+        private const NAMESPACE_BRACE = 'namespace {';
+
         /** @var int[] How many there were before, by the function that lists them. */
         private $before = [];
 
@@ -1818,7 +1830,9 @@ namespace Sidecar\Bridge {
                 if ($depth <= 0 && $before !== 'new' && $before !== '::' && self::opensClass($text)) {
                     return false;
                 }
-                $depth += \in_array($text, ['{', '${'], true) <=> ($text === '}');
+                $depth = $token === self::NAMESPACE_BRACE
+                    ? 0
+                    : $depth + (\in_array($text, ['{', '${'], true) <=> ($text === '}'));
                 if ($token !== '&') { // function &name()
                     $before = $before === 'use' && $text === 'function' ? '' : \strtolower($text);
                 }
@@ -1831,13 +1845,14 @@ namespace Sidecar\Bridge {
             return \in_array(\strtolower($text), ['class', 'interface', 'trait', 'enum'], true);
         }
 
-        /** Tokens as [token, text], without space and comments, and without the braces of a namespace. */
+        /** Tokens as [token, text], without space and comments. */
         private static function significant(array $tokens): array
         {
             $found = [];
             $inNamespace = false;
             foreach ($tokens as $token) {
                 [$kind, $text] = \is_array($token) ? $token : [$token, $token];
+                $kind = $inNamespace && $text === '{' ? self::NAMESPACE_BRACE : $kind;
                 $inNamespace = $kind === \T_NAMESPACE || ($inNamespace && $text !== ';' && $text !== '{');
                 if (!\in_array($kind, [\T_WHITESPACE, \T_COMMENT, \T_DOC_COMMENT, \T_INLINE_HTML], true)) {
                     $found[] = [$kind, $text];
@@ -1866,7 +1881,7 @@ namespace Sidecar\Bridge {
             'stream_set_read_buffer', 'stream_socket_shutdown', 'fread', 'fwrite', 'feof', 'fclose', 'ob_start',
             'ob_get_level', 'ob_get_length', 'ob_flush', 'ob_end_flush', 'set_error_handler', 'restore_error_handler',
             'set_exception_handler', 'restore_exception_handler', 'register_shutdown_function', 'headers_list',
-            'header_remove', 'http_response_code', 'memory_get_usage',
+            'header_remove', 'http_response_code', 'memory_get_usage', 'flush', 'error_clear_last', 'error_get_last',
         ];
 
         /** @var array */
@@ -1923,6 +1938,12 @@ namespace Sidecar\Bridge {
         /** @var int The process that speaks: a child forked by a handler has no say. */
         private static $pid = 0;
 
+        /** @var bool */
+        private static $canFork = false;
+
+        /** @var bool */
+        private static $hasSessions = false;
+
         /** @var string|null */
         private static $reserve;
 
@@ -1944,6 +1965,8 @@ namespace Sidecar\Bridge {
             }
             self::$link = $link;
             self::$pid = Php::pid();
+            self::$canFork = Php::has('pcntl_fork');
+            self::$hasSessions = Php::has('session_status');
             self::$reserve = \str_repeat("\0", self::RESERVE);
             \register_shutdown_function([self::class, 'shutDown']);
             Php::ignoreCutOff(true);
@@ -2063,7 +2086,7 @@ namespace Sidecar\Bridge {
             $fatal = Php::fatalError();
             if ($fatal !== null) {
                 Judge::makeRoom($fatal['message']);
-                self::spoil(Judge::describeFatal($fatal));
+                self::spoil(Judge::describeFatal($fatal) . self::hint($fatal['message']));
                 self::$job = self::$job ?: self::$link->arriving();
             } elseif (self::$verdict === null) {
                 self::$verdict = Judge::ofExit(self::$footing !== null, self::$order['exit_ok']);
@@ -2079,7 +2102,7 @@ namespace Sidecar\Bridge {
         {
             self::$over = true;
             self::$output->settle();
-            Php::flush();
+            \flush();
             self::$link->send('D', \pack('N', self::$job) . self::json(self::content()));
             self::$link->close();
         }
@@ -2156,9 +2179,7 @@ namespace Sidecar\Bridge {
                 self::$declarations = self::$declarations ?? new Declarations();
                 $GLOBALS['job'] = self::decoded();
             }
-            if (Php::has('error_clear_last')) {
-                \error_clear_last();
-            }
+            \error_clear_last();
             self::$startedAt = Php::now();
             if (self::$startedAt - self::$armedAt > self::REARM_AFTER_MS) {
                 self::arm();
@@ -2169,7 +2190,7 @@ namespace Sidecar\Bridge {
         /** The job is over: everything of its own goes, then its verdict. */
         private static function settle(): void
         {
-            if (self::$pid !== Php::pid()) {
+            if (self::$canFork && self::$pid !== Php::pid()) {
                 self::$over = true; // a fork of the handler's that came back
                 return;
             }
@@ -2179,7 +2200,7 @@ namespace Sidecar\Bridge {
             $content = self::content();
             self::$footing->mute();
             self::$footing->restore();
-            Php::flush(); // what went to STDERR arrives before the verdict
+            \flush(); // what went to STDERR arrives before the verdict
             self::$link->send('V', \pack('N', self::$job) . self::json($content));
             self::$job = 0;
             self::$jobs++;
@@ -2193,7 +2214,7 @@ namespace Sidecar\Bridge {
                     if (self::$declarations !== null) {
                         self::dropGlobals();
                     }
-                    if (Php::has('session_status') && \session_status() === \PHP_SESSION_ACTIVE) {
+                    if (self::$hasSessions && \session_status() === \PHP_SESSION_ACTIVE) {
                         \session_write_close();
                         \session_id('');
                     }
@@ -2237,6 +2258,13 @@ namespace Sidecar\Bridge {
             if (self::$verdict === null || self::$verdict->isDone()) {
                 self::$verdict = Verdict::failed($why, $trace);
             }
+        }
+
+        /** What to do about a file that declares something and is included by each job. */
+        private static function hint(string $message): string
+        {
+            $isSecond = self::$jobs > 0 && \preg_match('/^Cannot (re)?declare /', $message) === 1;
+            return $isSecond ? ' (included once more by another job of this worker: use require_once)' : '';
         }
 
         private static function reasonToLeave(): string

@@ -26,17 +26,18 @@ final class Fpm
     private $files = 0;
 
     /**
-     * @param array<string, string> $ini  php.ini settings; "{dir}" stands for the directory
-     * @param array<string, string> $pool directives of the pool
+     * @param array<string, string> $ini    php.ini settings; "{dir}" stands for the directory
+     * @param array<string, string> $pool   directives of the pool
+     * @param array<string, string> $global directives of the master
      */
-    public function __construct(array $ini = [], array $pool = [])
+    public function __construct(array $ini = [], array $pool = [], array $global = [])
     {
         $this->dir = self::makeDir();
         $this->listen = $pool['listen'] ?? $this->dir . '/fpm.sock';
         \copy(__DIR__ . '/../../bridge.php', $this->bridge());
         $ini += ['log_errors' => '1', 'error_reporting' => '-1', 'display_errors' => '0'];
         \file_put_contents($this->dir . '/php.ini', $this->lines($ini));
-        \file_put_contents($this->dir . '/fpm.conf', $this->conf($pool));
+        \file_put_contents($this->dir . '/fpm.conf', $this->conf($pool, $global));
         $this->start();
     }
 
@@ -80,6 +81,14 @@ final class Fpm
         return $this->scratch('fresh' . ++$this->files);
     }
 
+    /** Sends a signal to the master. */
+    public function signal(int $signal): void
+    {
+        if ($this->master !== null) {
+            \proc_terminate($this->master, $signal);
+        }
+    }
+
     public function stop(): void
     {
         if ($this->master === null) {
@@ -107,7 +116,7 @@ final class Fpm
         });
     }
 
-    private function conf(array $pool): string
+    private function conf(array $pool, array $global): string
     {
         $pool += [
             'listen' => $this->listen,
@@ -118,7 +127,8 @@ final class Fpm
         if (\posix_geteuid() === 0) {
             $pool += ['user' => self::USER, 'group' => self::USER];
         }
-        return "[global]\nerror_log = {$this->dir}/fpm.log\ndaemonize = no\n[jobs]\n" . $this->lines($pool);
+        $global += ['error_log' => '{dir}/fpm.log', 'daemonize' => 'no'];
+        return "[global]\n" . $this->lines($global) . "[jobs]\n" . $this->lines($pool);
     }
 
     private function lines(array $settings): string
