@@ -102,6 +102,12 @@ bench-compare: ## Benchmarks of BASE=revision and of the work tree, alternating,
 	@$(DEPS) test
 	BENCHSTAT=$(BENCHSTAT) deploy/scripts/bench-compare.sh '$(BASE)' '$(BENCH)'
 
+.PHONY: bench-worker
+bench-worker: ## The tables of docs/performance.md: resident workers against requests and the old consumer
+	@$(DEPS) test
+	@go test -run='^$$' -bench='^Benchmark(Consume|Memory)$$' -benchtime=1x -timeout=60m ./internal/e2e \
+		| awk '/^ *\|/ { sub(/^ */, "") } /^\|/ && !seen[$$0]++ { print; next } /FAIL|panic|error/ { print }'
+
 .PHONY: cover
 cover: ## Coverage of compat, queue and fastcgi: a number to look at, not a gate
 	@$(DEPS) test

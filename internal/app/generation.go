@@ -114,6 +114,7 @@ func (g *generation) run(take, work context.Context) error {
 			stop()
 		case <-take.Done():
 		}
+		g.drain()
 	})
 	if err := g.awaitServer(take); err != nil || take.Err() != nil {
 		return err
@@ -193,6 +194,20 @@ func (g *generation) setWaiting(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.waiting = err
+}
+
+// drain gives back what was claimed ahead and no worker has begun: nothing new is to start.
+func (g *generation) drain() {
+	for _, t := range g.topics {
+		t.fpm.Drain()
+	}
+}
+
+// renew replaces every resident worker between two of its jobs.
+func (g *generation) renew() {
+	for _, t := range g.topics {
+		t.fpm.Renew()
+	}
 }
 
 // inHand returns how many jobs this generation holds.

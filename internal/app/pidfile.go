@@ -58,6 +58,32 @@ func holderOf(path string) (pid int, held bool) {
 	return pid, maybeConsumer(pid)
 }
 
+// Find returns the process that the pid file names, and an error when there is none or it is no sidecar: a
+// signal must not meet the old consumer, or a stranger with its pid.
+func Find(path string) (pid int, err error) {
+	pid, err = readPID(path)
+	if err != nil {
+		return 0, fmt.Errorf("pid_file %s: %w", path, err)
+	}
+	if pid == os.Getpid() || !alive(pid) {
+		return 0, fmt.Errorf("pid_file %s: no process %d runs", path, pid)
+	}
+	if !isSidecar(pid) {
+		return 0, fmt.Errorf("pid_file %s: process %d (%s) is no sidecar", path, pid, commandOf(pid))
+	}
+	return pid, nil
+}
+
+// isSidecar reports whether pid runs our program, or one called so where that cannot be read.
+func isSidecar(pid int) bool {
+	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil {
+		return strings.HasPrefix(commandOf(pid), "sidecar")
+	}
+	own, _ := os.Executable()
+	return exe == own || strings.HasPrefix(filepath.Base(exe), "sidecar")
+}
+
 // maybeConsumer reports whether pid could be a consumer: a PHP process or a sidecar.
 // A process whose program cannot be read is given the benefit of the doubt.
 func maybeConsumer(pid int) bool {

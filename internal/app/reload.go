@@ -17,7 +17,8 @@ const (
 )
 
 // reload reads the configuration again and builds the generation it describes. A configuration that
-// does not hold is refused and logged, one that says nothing new is left alone: then it returns nil.
+// does not hold is refused and logged; one that says nothing new only renews the resident workers, since their
+// code may have changed in a way that nobody sees, such as a file that the bootstrap includes. Then it returns nil.
 func (a *app) reload(ctx context.Context) *generation {
 	refuse := func(err error) *generation {
 		a.reloads.WithLabelValues(reloadRefused).Inc()
@@ -31,7 +32,8 @@ func (a *app) reload(ctx context.Context) *generation {
 	old := a.generation().cfg
 	if sameConfig(old, cfg) {
 		a.reloads.WithLabelValues(reloadSame).Inc()
-		a.log.InfoContext(ctx, "reload: nothing has changed")
+		a.generation().renew()
+		a.log.InfoContext(ctx, "reload: nothing has changed, resident workers are renewed")
 		return nil
 	}
 	for _, w := range cfg.Warnings() {

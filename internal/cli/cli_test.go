@@ -25,7 +25,7 @@ func sidecar(t *testing.T, stdin string, args ...string) outcome {
 
 func TestHelpTeaches(t *testing.T) {
 	overview := sidecar(t, "", "--help")
-	for _, verb := range []string{"run", "check", "push", "replay", "status", "try", "version"} {
+	for _, verb := range []string{"run", "reload", "check", "push", "replay", "status", "try", "version"} {
 		if overview.code != 0 || !strings.Contains(overview.stdout, "\n  "+verb) {
 			t.Errorf("--help (exit %d) does not list %s:\n%s", overview.code, verb, overview.stdout)
 		}
@@ -55,6 +55,8 @@ func TestWrongArgumentsExitWithTwo(t *testing.T) {
 		"try without job":  {[]string{"try", "t"}, "want a topic and a job"},
 		"missing file":     {[]string{"check", "-c", "/nonexistent.toml"}, "/nonexistent.toml"},
 		"push, no file":    {[]string{"push", "t", "-c", "/nonexistent.toml"}, "/nonexistent.toml"},
+		"reload a topic":   {[]string{"reload", "t"}, "want no arguments"},
+		"reload, no file":  {[]string{"reload", "-c", "/nonexistent.toml"}, "/nonexistent.toml"},
 		"run, two of them": {[]string{"run", "a", "b"}, "want no arguments"},
 	}
 	for name, tt := range tests {

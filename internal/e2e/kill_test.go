@@ -9,9 +9,13 @@ import (
 	"time"
 )
 
-func TestKilledTwentyTimesNothingIsLost(t *testing.T) {
+func TestKilledTwentyTimesNothingIsLost(t *testing.T) { eachMode(t, killTwentyTimes) }
+
+func killTwentyTimes(t *testing.T, mode string) {
+	t.Helper()
 	const jobs, kills = 5000, 20
 	r := newRig(t, 8)
+	r.mode = mode
 	config := r.config("", "lease = \"3s\"\nretry = [\"200ms\"]")
 	r.produce(jobs, 0, 50, 10)
 

@@ -11,9 +11,13 @@ import (
 	"time"
 )
 
-func TestBesideTheLegacyConsumerEveryJobRunsOnce(t *testing.T) {
+func TestBesideTheLegacyConsumerEveryJobRunsOnce(t *testing.T) { eachMode(t, besideTheLegacyConsumer) }
+
+func besideTheLegacyConsumer(t *testing.T, mode string) {
+	t.Helper()
 	const jobs = 4000
 	r := newRig(t, 4)
+	r.mode = mode
 	p := r.start(r.config("", ""))
 	p.wantReady(10 * time.Second)
 	legacyLog := r.startLegacy()

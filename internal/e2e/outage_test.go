@@ -6,9 +6,13 @@ import (
 	"time"
 )
 
-func TestWithFPMDownNothingIsClaimedOrCounted(t *testing.T) {
+func TestWithFPMDownNothingIsClaimedOrCounted(t *testing.T) { eachMode(t, withFPMDown) }
+
+func withFPMDown(t *testing.T, mode string) {
+	t.Helper()
 	const jobs = 200
 	r := newRig(t, 4)
+	r.mode = mode
 	r.fpm.Stop()
 	p := r.start(r.config("", ""))
 	r.produce(jobs, 0, 0, 0)
@@ -47,9 +51,13 @@ func TestFPMStoppedUnderLoadLosesAndCountsOnlyWhatItCut(t *testing.T) {
 	}
 }
 
-func TestRedisRestartedUnderLoadLosesNothing(t *testing.T) {
+func TestRedisRestartedUnderLoadLosesNothing(t *testing.T) { eachMode(t, redisRestarted) }
+
+func redisRestarted(t *testing.T, mode string) {
+	t.Helper()
 	const jobs = 2000
 	r := newRig(t, 4)
+	r.mode = mode
 	p := r.start(r.config("", `lease = "3s"`))
 	r.produce(jobs, 1000, 0, 2)
 	for range 3 {

@@ -24,8 +24,12 @@ func TestReleaseScriptStopsTheSidecarAsItStoppedTheConsumer(t *testing.T) {
 	p.wantExit(0, time.Second)
 }
 
-func TestReleaseScriptStopsTheSidecarWhileAJobHangs(t *testing.T) {
+func TestReleaseScriptStopsTheSidecarWhileAJobHangs(t *testing.T) { eachMode(t, releaseWhileAJobHangs) }
+
+func releaseWhileAJobHangs(t *testing.T, mode string) {
+	t.Helper()
 	r := newRig(t, 2)
+	r.mode = mode
 	pidFile := filepath.Join(r.dir, "consumer.pid")
 	p := r.start(r.config(fmt.Sprintf("pid_file = %q\ngrace = \"2s\"", pidFile), ""))
 	text := `{"uuid":"hangs","hang":true,"retry":0}`
@@ -62,9 +66,13 @@ func (r *rig) push(text string) {
 	}
 }
 
-func TestTermFinishesTheJobsInHandAndTakesNoOthers(t *testing.T) {
+func TestTermFinishesTheJobsInHandAndTakesNoOthers(t *testing.T) { eachMode(t, termUnderLoad) }
+
+func termUnderLoad(t *testing.T, mode string) {
+	t.Helper()
 	const jobs, children = 50, 3
 	r := newRig(t, children)
+	r.mode = mode
 	p := r.start(r.config("", ""))
 	r.produce(jobs, 0, 0, 1500)
 	r.wantStarted(children)
@@ -81,8 +89,12 @@ func TestTermFinishesTheJobsInHandAndTakesNoOthers(t *testing.T) {
 	r.wantNoRetries()
 }
 
-func TestSecondSignalStopsTheJobsInHand(t *testing.T) {
+func TestSecondSignalStopsTheJobsInHand(t *testing.T) { eachMode(t, signalTwice) }
+
+func signalTwice(t *testing.T, mode string) {
+	t.Helper()
 	r := newRig(t, 2)
+	r.mode = mode
 	p := r.start(r.config("", ""))
 	r.push(`{"uuid":"hangs","hang":true}`)
 	r.wantStarted(1)

@@ -60,17 +60,25 @@ type rig struct {
 	rdb      *redis.Client
 	children int // of fpm, all of them for jobs
 	dir      string
-	script   string // the topic's, in dir
+	redisURL string
+	mode     string // the topic's
+	script   string // the topic's, in dir; "" for one that configures a call
 }
 
 func newRig(t testing.TB, children int) *rig {
 	t.Helper()
-	fpm := testenv.StartFPM(t, testenv.FPMOptions{Children: children})
+	return newRigWith(t, testenv.FPMOptions{Children: children}, "appendonly yes", "appendfsync always")
+}
+
+// newRigWith is newRig with an FPM and a Redis that are set up so.
+func newRigWith(t testing.TB, opts testenv.FPMOptions, conf ...string) *rig {
+	t.Helper()
+	fpm := testenv.StartFPM(t, opts)
 	r := &rig{
-		t: t, fpm: fpm, children: children, dir: fpm.Shared(), script: "record.php",
-		redis: testenv.Redis(t, "appendonly yes", "appendfsync always"),
+		t: t, fpm: fpm, children: opts.Children, dir: fpm.Shared(), mode: "request", script: "record.php",
+		redis: testenv.Redis(t, conf...),
 	}
-	r.rdb = r.redis.Client()
+	r.rdb, r.redisURL = r.redis.Client(), r.redis.URL()
 	r.copyScript("record.php")
 	for _, name := range []string{"runs.log", "retried.log"} { // FPM's children are another user
 		r.write(name, "")
@@ -102,6 +110,9 @@ func (r *rig) write(name, content string) string {
 // config writes a sidecar.toml for one topic; extra is put before, topicExtra into the topic's table.
 func (r *rig) config(extra, topicExtra string) string {
 	r.t.Helper()
+	if r.script != "" {
+		topicExtra = fmt.Sprintf("mode = %q\nscript = %q\n%s", r.mode, filepath.Join(r.dir, r.script), topicExtra)
+	}
 	return r.write("sidecar.toml", fmt.Sprintf(`%s
 [admin]
 listen = "127.0.0.1:0"
@@ -115,9 +126,8 @@ children = %d
 bridge_dir = %q
 
 [topic.%s]
-script = %q
 %s
-`, extra, r.redis.URL(), r.fpm.Listen, r.children, filepath.Join(r.fpm.Dir, "bridge"), topic, filepath.Join(r.dir, r.script), topicExtra))
+`, extra, r.redisURL, r.fpm.Listen, r.children, filepath.Join(r.fpm.Dir, "bridge"), topic, topicExtra))
 }
 
 // produce runs the PHP producer and returns the texts it wrote, in order.

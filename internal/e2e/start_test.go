@@ -48,9 +48,13 @@ func TestFewDescriptorsCostWaitingNotTries(t *testing.T) {
 	_ = p
 }
 
-func TestNothingLeaksOverManyJobs(t *testing.T) {
+func TestNothingLeaksOverManyJobs(t *testing.T) { eachMode(t, leakNothing) }
+
+func leakNothing(t *testing.T, mode string) {
+	t.Helper()
 	const jobs = 3000
 	r := newRig(t, 4)
+	r.mode = mode
 	p := r.start(r.config("", `retry = ["50ms"]`))
 	p.wantReady(10 * time.Second)
 	warm := func(n int) (goroutines, descriptors float64) {

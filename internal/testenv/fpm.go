@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -153,22 +152,7 @@ func (f *FPM) Resume() { f.signal(syscall.SIGCONT) }
 func (f *FPM) PID() int { return f.cmd.Process.Pid }
 
 // Children returns the pids of the master's children.
-func (f *FPM) Children() []int {
-	var pids []int
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, path := range stats {
-		text, err := os.ReadFile(path)
-		_, rest, ok := bytes.Cut(text, []byte(") "))
-		fields := strings.Fields(string(rest))
-		if err != nil || !ok || len(fields) < 2 || fields[1] != strconv.Itoa(f.PID()) {
-			continue
-		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
+func (f *FPM) Children() []int { return ChildrenOf(f.PID()) }
 
 // Log returns FPM's error log.
 func (f *FPM) Log() string {

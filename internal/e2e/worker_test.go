@@ -1,0 +1,203 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// eachMode runs a test for both ways to PHP: what is promised does not depend on it.
+func eachMode(t *testing.T, test func(t *testing.T, mode string)) {
+	for _, mode := range []string{"request", "worker"} {
+		t.Run(mode, func(t *testing.T) { test(t, mode) })
+	}
+}
+
+// scale multiplies the jobs of the tests that break things under load: 20 makes them as long as their issue
+// asks, which takes minutes.
+func scale() int {
+	if n, err := strconv.Atoi(os.Getenv("SIDECAR_E2E_SCALE")); err == nil && n > 0 {
+		return n
+	}
+	return 1
+}
+
+func scaled(jobs int) int { return jobs * scale() }
+
+// deployEvery is a second at full length.
+func deployEvery() time.Duration {
+	return min(time.Second, time.Duration(150+50*scale())*time.Millisecond)
+}
+
+func TestKilledWorkersAndRestartsOfFPMLoseNothing(t *testing.T) {
+	jobs := scaled(2000)
+	r := newRig(t, 4)
+	r.mode, r.script = "worker", "troubled.php"
+	r.copyScript(r.script)
+	p := r.start(r.config("", "lease = \"5s\"\nretry = [\"100ms\"]\nmax_crashes = 50\n"))
+	p.wantReady(10 * time.Second)
+	r.produce(jobs, 0, 0, 0)
+	for kind := 0; len(r.runs("E")) < jobs; kind++ {
+		<-time.After(rand.N(300 * time.Millisecond))
+		switch kind % 8 {
+		case 3:
+			r.fpm.Reload()
+		case 7:
+			r.fpm.Stop()
+			r.fpm.Start()
+		default:
+			if children := r.fpm.Children(); len(children) > 0 {
+				_ = syscall.Kill(children[rand.N(len(children))], syscall.SIGKILL) // a child of the FPM that we started
+			}
+		}
+	}
+	r.wantEmpty(time.Minute)
+	if ended := r.runs("E"); len(ended) != jobs {
+		t.Errorf("%d of %d jobs ended", len(ended), jobs)
+	}
+	twice := 0
+	for _, n := range r.runs("E") {
+		twice += n - 1
+	}
+	crashed := p.metric(fmt.Sprintf(`sidecar_outcomes_total{outcome="crashed",topic=%q}`, topic))
+	if crashed == 0 {
+		t.Error("no crash is counted")
+	}
+	if float64(twice) > crashed {
+		t.Errorf("%d jobs ended more than once, and %v crashed", twice, crashed)
+	}
+	t.Logf("%d jobs: none lost, %v crashed, %d ended twice", jobs, crashed, twice)
+}
+
+func TestAPoisonedJobEndsInDeadAndHarmsNoOther(t *testing.T) {
+	jobs := scaled(1000)
+	const maxCrashes = 2
+	r := newRig(t, 4)
+	r.mode, r.script = "worker", "troubled.php"
+	r.copyScript(r.script)
+	p := r.start(r.config("", fmt.Sprintf("retry = [\"50ms\"]\nmax_crashes = %d\n", maxCrashes)))
+	p.wantReady(10 * time.Second)
+	r.push(`{"uuid":"poison","poison":true,"retry":0}`)
+	r.produce(jobs, 1000, 0, 0)
+
+	eventually(t, time.Minute, func() error {
+		if d := r.depths(); d.pool+d.ready+d.running != 0 || d.dead != 1 {
+			return fmt.Errorf("keys hold %+v, want the poisoned job in dead alone", d)
+		}
+		return nil
+	})
+	r.wantOneRunEach(jobs)
+	r.wantNoRetries()
+	records, err := r.rdb.LRange(context.Background(), "delay:dead:"+topic, 0, -1).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var record struct {
+		Job struct {
+			UUID    string
+			Crashes int
+			Retry   int
+		}
+		Error, Trace string
+	}
+	if err := json.Unmarshal([]byte(records[0]), &record); err != nil {
+		t.Fatal(err)
+	}
+	if record.Job.UUID != "poison" || record.Job.Crashes != maxCrashes+1 || record.Job.Retry != 0 || !strings.Contains(record.Trace, "poisoned by poison") {
+		t.Errorf("dead holds %s\nwant the poisoned job with %d crashes, no tries and its stderr", records[0], maxCrashes+1)
+	}
+}
+
+func TestALeakIsBoundedByRecycling(t *testing.T) {
+	jobs := scaled(2500)
+	const most = 32 << 10 // KB
+	r := newRig(t, 2)
+	r.mode, r.script = "worker", "leaking.php"
+	r.copyScript(r.script)
+	boot := r.write("cache.php", "<?php\nclass Cache { public static $kept = []; }\n")
+	p := r.start(r.config("", fmt.Sprintf("bootstrap = %q\nmax_memory = \"32MB\"\n", boot)))
+	p.wantReady(10 * time.Second)
+	r.produce(jobs, 0, 0, 0)
+	r.wantEmpty(5 * time.Minute)
+	r.wantOneRunEach(jobs)
+	peak := 0
+	for text := range r.runs("M") {
+		kb, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		peak = max(peak, kb)
+	}
+	if peak < most/2 || peak > most+(4<<10) { // PHP takes memory by 2 MB
+		t.Errorf("a process held %d KB at most, want about %d", peak, most)
+	}
+	r.wantNoRetries()
+}
+
+// runVerb runs a verb of the sidecar that has to succeed.
+func (r *rig) runVerb(args ...string) string {
+	r.t.Helper()
+	out, err := exec.Command(binary, args...).CombinedOutput()
+	if err != nil {
+		r.t.Fatalf("sidecar %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+func TestTryInModeWorkerRunsOneJobAndLeavesNoWorker(t *testing.T) {
+	r := newRig(t, 2)
+	r.mode = "worker"
+	config := r.config("", "")
+	out := r.runVerb("try", "-c", config, topic, `{"uuid":"once"}`)
+	if !strings.Contains(out, "verdict: done") {
+		t.Errorf("try says:\n%s\nwant the verdict", out)
+	}
+	r.wantOneRunEach(1)
+	if _, err := os.Stat(filepath.Join(r.dir, "runs.log")); err != nil {
+		t.Fatal(err)
+	}
+	p := r.start(config)
+	p.wantReady(10 * time.Second)
+	r.produce(100, 0, 0, 0)
+	r.wantEmpty(20 * time.Second)
+}
+
+func TestReloadsHandOverResidentWorkersWithoutLosingAJob(t *testing.T) {
+	const jobs = 3000
+	r := newRig(t, 4)
+	r.mode = "worker"
+	config := r.config("", "")
+	p := r.start(config)
+	p.wantReady(10 * time.Second)
+	r.produce(jobs, 0, 0, 2)
+	base, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		r.wantStarted(len(r.runs("S")) + 50)
+		r.write("sidecar.toml", string(base)+fmt.Sprintf("workers = %d\n", 3+i%2))
+		p.signal(syscall.SIGHUP)
+		eventually(t, 5*time.Second, func() error {
+			if got := p.count("msg=reloaded"); got != i+1 {
+				return fmt.Errorf("%d reloads in the log, want %d", got, i+1)
+			}
+			return nil
+		})
+		if used := p.metric(`sidecar_fpm_slots_used{pool="default"}`); used > 4 {
+			t.Errorf("%v slots are used, want no more than the 4 there are", used)
+		}
+	}
+	r.wantEmpty(time.Minute)
+	r.wantOneRunEach(jobs)
+	r.wantNoRetries()
+}
