@@ -49,9 +49,9 @@ func (a *answer) member(text []byte) ([]byte, bool) {
 	if after, empty := bytes.CutPrefix(rest, []byte(`""`)); empty {
 		return after, string(name) == "error" || string(name) == "trace"
 	}
-	end := bytes.IndexAny(rest, ",}")
-	if end < 0 {
-		return nil, false
+	end := 0
+	for end < len(rest) && rest[end] != ',' && rest[end] != '}' {
+		end++
 	}
 	n, err := strconv.ParseFloat(string(rest[:end]), 64)
 	switch string(name) {

@@ -130,7 +130,7 @@ func (c *crew) losePatience(now time.Time, todo *plan) {
 		return
 	}
 	for _, r := range c.residents {
-		if r.state() == starting {
+		if !r.ready { // one that fails is for the job that asked for it to bear
 			todo.soonest(now, patience)
 			return
 		}

@@ -155,3 +155,17 @@ func wantNoLeak(t testing.TB, goroutines, files int) {
 		return runtime.NumGoroutine() <= goroutines && openFiles(t) <= files
 	})
 }
+
+// distinctLines returns how often each line is in the file.
+func distinctLines(t testing.TB, path string) map[string]int {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		lines[line]++
+	}
+	return lines
+}
