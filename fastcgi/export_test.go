@@ -4,3 +4,9 @@ import "context"
 
 // Kill asks FPM to kill a child, as a run does that may not kill it itself.
 func Kill(ctx context.Context, p *Pool, pid int) error { return p.kill(ctx, pid) }
+
+// SlotsUsed returns how many slots of p are taken.
+func SlotsUsed(p *Pool) int {
+	used, _, _ := p.load()
+	return used
+}

@@ -9,6 +9,9 @@ import (
 	"sidecar/compat"
 )
 
+// fpmPause is how long FPM's children may take to end that have nothing to do.
+const fpmPause = 100 * time.Millisecond
+
 // conclusion is a job's end, as the worker said and we judged.
 type conclusion struct {
 	id      uint32
@@ -214,8 +217,25 @@ func (r *resident) leaves(body []byte) error {
 		return fmt.Errorf("%w: a bye that is no JSON: %w", errFrame, err)
 	}
 	r.life.bye = true
-	r.goes(reasonOf(bye.Why))
+	why := reasonOf(bye.Why)
+	r.goes(why)
+	if why == byFPM {
+		r.crew.makeWay(r, time.Now())
+	}
 	return nil
+}
+
+// makeWay has all workers leave that are as old as r, since FPM stops or reloads, and starts no others for a moment: an
+// old child that is about to end might take the request, and hold up the reload.
+func (c *crew) makeWay(r *resident, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r.epoch == c.epoch {
+		c.epoch++
+		c.outdated = byFPM
+	}
+	c.notBefore = now.Add(fpmPause)
+	c.nudge()
 }
 
 // serves notes that the worker is ready: from here on it gets jobs.

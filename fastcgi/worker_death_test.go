@@ -1,0 +1,256 @@
+package fastcgi_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"sidecar/compat"
+	"sidecar/fastcgi"
+	"sidecar/internal/testenv"
+)
+
+// numbered makes jobs that tell each other apart.
+func numbered(t testing.TB) func(int) compat.Job {
+	return func(n int) compat.Job { return job(t, fmt.Sprintf(`{"uuid":"u%d","n":%d}`, n, n)) }
+}
+
+// ran returns how often each job has run: handlers add a line a job.
+func ran(t testing.TB, path string) map[string]int { return distinctLines(t, path) }
+
+// appends is a handler's body that notes the job in a file.
+func appends(path string) string {
+	return `file_put_contents('` + path + `', $job['n'] . "\n", FILE_APPEND | LOCK_EX);`
+}
+
+// Workers are killed at random under load: every job runs, only those in hand are crashed, none runs twice unnoticed.
+func TestKilledWorkersCostOnlyTheJobInHand(t *testing.T) {
+	f := testenv.StartFPM(t, testenv.FPMOptions{Children: 4, Opcache: true})
+	r := newRig(t, f, func(o *fastcgi.PoolOptions) { o.Children = 4 })
+	runs := filepath.Join(f.Shared(), "runs")
+	topic := r.worker("count", appends(runs), func(o *fastcgi.TopicOptions) { o.Workers = 4 })
+	r.run()
+	r.opened(topic)
+	const n = 10000
+	ctx, cancel := context.WithCancel(t.Context())
+	killed := 0
+	var killer sync.WaitGroup
+	killer.Go(func() {
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+			if pids := f.Children(); len(pids) > 0 {
+				_ = syscall.Kill(pids[killed%len(pids)], syscall.SIGKILL)
+				killed++
+			}
+		}
+	})
+	got := handleAll(t.Context(), topic, n, numbered(t))
+	cancel()
+	killer.Wait()
+	seen, twice := ran(t, runs), 0
+	for _, times := range seen {
+		twice += times - 1
+	}
+	t.Logf("%v, %d kills, %d lines", got, killed, len(seen))
+	if got[compat.Done]+got[compat.Crashed] != n {
+		t.Errorf("%v of %d", got, n)
+	}
+	if len(seen) < got[compat.Done] || got[compat.Crashed] > killed {
+		t.Errorf("%d ran, %v, %d kills", len(seen), got, killed)
+	}
+	if twice > 0 {
+		t.Errorf("%d ran twice, and no verdict said so", twice)
+	}
+}
+
+// A job that always kills its worker is the only one that pays for it.
+func TestAPoisonJobHarmsNoOther(t *testing.T) {
+	f := testenv.StartFPM(t, testenv.FPMOptions{})
+	r := newRig(t, f)
+	topic := r.worker("poison", `if ($job['n'] % 50 === 7) { error_log('poison ' . $job['n']); posix_kill(getmypid(), 9); }`)
+	r.run()
+	r.opened(topic)
+	got := handleAll(t.Context(), topic, 1000, numbered(t))
+	if got[compat.Crashed] != 20 || got[compat.Done] != 980 {
+		t.Errorf("%v", got)
+	}
+	o := topic.Handle(t.Context(), job(t, `{"n":7}`))
+	wantOutcome(t, o, compat.Crashed, "child died")
+}
+
+// An idle worker does not hold up FPM's reload, and a busy one only as long as its job.
+func TestReloadsOfFPMAreNotHeldUp(t *testing.T) {
+	for _, patience := range []time.Duration{0, 10 * time.Second} {
+		t.Run(patience.String(), func(t *testing.T) {
+			f := testenv.StartFPM(t, testenv.FPMOptions{Children: 3, ProcessControlTimeout: patience})
+			r := newRig(t, f, func(o *fastcgi.PoolOptions) { o.Children = 3 })
+			topic := r.worker("quick", `usleep($job['us'] ?? 0);`, func(o *fastcgi.TopicOptions) { o.MinWorkers = 1 })
+			web := r.handler("ok")
+			r.run()
+			r.opened(topic)
+			wantOutcome(t, topic.Handle(t.Context(), job(t, "")), compat.Done, "")
+			old := f.Children()
+			gone := func(within time.Duration) {
+				t.Helper()
+				testenv.Poll(t, within, "the old children to be gone", func() bool {
+					for _, pid := range old {
+						if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); err == nil {
+							return false
+						}
+					}
+					return true
+				})
+			}
+			f.Reload()
+			gone(250 * time.Millisecond)
+			testenv.Poll(t, 5*time.Second, "other requests to be served", func() bool {
+				return web.Run(t.Context(), job(t, "")).Outcome.Verdict == compat.Done
+			})
+			testenv.Poll(t, 5*time.Second, "workers to serve again", func() bool {
+				return topic.Handle(t.Context(), job(t, "")).Verdict == compat.Done
+			})
+
+			old = f.Children()
+			outcome := make(chan compat.Outcome, 1)
+			began := time.Now()
+			go func() { outcome <- topic.Handle(t.Context(), job(t, `{"us":1}`)) }()
+			<-outcome
+			go func() { outcome <- topic.Handle(t.Context(), job(t, `{"us":700000}`)) }()
+			testenv.Poll(t, time.Second, "the job to be under way", func() bool { return time.Since(began) > 200*time.Millisecond })
+			f.Reload()
+			o := <-outcome
+			if patience == 0 {
+				wantOutcome(t, o, compat.Crashed, "child died")
+			} else {
+				wantOutcome(t, o, compat.Done, "")
+			}
+			gone(time.Second)
+		})
+	}
+}
+
+func TestWorkersComeBackAfterARestartOfFPM(t *testing.T) {
+	f := testenv.StartFPM(t, testenv.FPMOptions{Children: 4})
+	r := newRig(t, f)
+	runs := filepath.Join(f.Shared(), "runs")
+	topic := r.worker("count", appends(runs))
+	r.run()
+	r.opened(topic)
+	done := make(chan struct{})
+	const n = 6000
+	var got map[compat.Verdict]int
+	go func() {
+		defer close(done)
+		got = handleAll(t.Context(), topic, n, numbered(t))
+	}()
+	for i := range 4 {
+		testenv.Poll(t, 20*time.Second, "jobs to run", func() bool {
+			text, _ := os.ReadFile(runs)
+			return strings.Count(string(text), "\n") > (i+1)*800
+		})
+		if i%2 == 0 {
+			f.Stop()
+			f.Start()
+		} else {
+			f.Reload()
+		}
+	}
+	<-done
+	if got[compat.Done]+got[compat.Crashed] != n || got[compat.Crashed] > 4*2 {
+		t.Errorf("%v", got)
+	}
+	for line, times := range ran(t, runs) {
+		if times != 1 {
+			t.Errorf("job %q ran %d times", line, times)
+		}
+	}
+}
+
+// What is stopped from outside gives everything back: goroutines, descriptors, slots, children.
+func TestNothingOfWorkersLeaks(t *testing.T) {
+	f := testenv.StartFPM(t, testenv.FPMOptions{Children: 4})
+	r := newRig(t, f, func(o *fastcgi.PoolOptions) { o.Children = 4 })
+	quick := r.worker("quick", `if ($job['n'] % 97 === 0) { posix_kill(getmypid(), 9); } if ($job['n'] % 31 === 0) { exit; }`,
+		func(o *fastcgi.TopicOptions) { o.Workers, o.MaxJobs = 4, 50 })
+	slow := r.worker("slow", `usleep(10000000);`, timeout(100*time.Millisecond))
+	goroutines, files := runtime.NumGoroutine(), openFiles(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := r.pool.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	running.Go(func() { r.pool.Run(ctx) })
+	r.opened(quick)
+	r.opened(slow)
+	var jobs sync.WaitGroup
+	jobs.Go(func() { handleAll(ctx, quick, 3000, numbered(t)) })
+	jobs.Go(func() {
+		for range 5 {
+			o := slow.Handle(ctx, job(t, ""))
+			if o.Verdict != compat.TimedOut && o.Verdict != compat.Unavailable {
+				t.Errorf("%+v", o)
+			}
+		}
+	})
+	jobs.Wait()
+	quick.Drain()
+	cancel()
+	running.Wait()
+	wantNoLeak(t, goroutines, files)
+	testenv.Poll(t, 5*time.Second, "the children to be free", func() bool {
+		return len(f.Children()) == 4
+	})
+	if used := fastcgi.SlotsUsed(r.pool); used != 0 {
+		t.Errorf("%d slots are still taken", used)
+	}
+}
+
+// The sidecar's stop: jobs in hand are stopped, those that wait come back, and nobody waits for the timeout.
+func TestStoppingStopsWorkers(t *testing.T) {
+	f := testenv.StartFPM(t, testenv.FPMOptions{})
+	r := newRig(t, f)
+	marks := f.Shared()
+	topic := r.worker("sleeps", `file_put_contents('`+marks+`/' . $job['uuid'], 'x'); usleep(10000000); file_put_contents('`+marks+`/' . $job['uuid'] . '.end', 'x');`)
+	r.run()
+	r.opened(topic)
+	ctx, cancel := context.WithCancel(t.Context())
+	outcomes := make(chan compat.Outcome, 6)
+	for n := range 2 {
+		go func() { outcomes <- topic.Handle(ctx, job(t, fmt.Sprintf(`{"uuid":"u%d"}`, n))) }()
+	}
+	testenv.Poll(t, 5*time.Second, "both to run", func() bool {
+		_, err := os.Stat(marks + "/u0")
+		_, err2 := os.Stat(marks + "/u1")
+		return err == nil && err2 == nil
+	})
+	began := time.Now()
+	wantOutcome(t, topic.Handle(t.Context(), job(t, `{"uuid":"late"}`)), compat.Unavailable, "no worker was free")
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("a job that found no worker came back after %s", took)
+	}
+	go func() { outcomes <- topic.Handle(ctx, job(t, `{"uuid":"u2"}`)) }()
+	began = time.Now()
+	topic.Drain()
+	wantOutcome(t, <-outcomes, compat.Unavailable, "before the script started")
+	cancel()
+	for range 2 {
+		wantOutcome(t, <-outcomes, compat.Unavailable, "stopped the script")
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	wantOutcome(t, topic.Handle(t.Context(), job(t, "")), compat.Unavailable, "")
+}
