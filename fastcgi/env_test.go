@@ -25,6 +25,8 @@ type rig struct {
 	fpm  *testenv.FPM
 	pool *fastcgi.Pool
 	log  *logged
+
+	metrics *prometheus.Registry
 }
 
 // logged keeps what is logged, for tests that care.
@@ -58,8 +60,9 @@ func newRig(t testing.TB, f *testenv.FPM, set ...func(*fastcgi.PoolOptions)) *ri
 		t.Fatal(err)
 	}
 	log := &logged{}
-	m := fastcgi.NewMetrics(prometheus.NewRegistry(), []string{o.Name}, []string{"mail"})
-	return &rig{t: t, fpm: f, log: log, pool: fastcgi.NewPool(o, slog.New(slog.NewTextHandler(log, nil)), m)}
+	reg := prometheus.NewRegistry()
+	m := fastcgi.NewMetrics(reg, []string{o.Name}, []string{"mail"})
+	return &rig{t: t, fpm: f, log: log, metrics: reg, pool: fastcgi.NewPool(o, slog.New(slog.NewTextHandler(log, nil)), m)}
 }
 
 // run prepares the pool and runs it until the test ends.

@@ -10,3 +10,10 @@ func SlotsUsed(p *Pool) int {
 	used, _, _ := p.load()
 	return used
 }
+
+// TopicSlots returns how many slots t has.
+func TopicSlots(t *Topic) int {
+	t.pool.mu.Lock()
+	defer t.pool.mu.Unlock()
+	return t.used
+}

@@ -97,7 +97,7 @@ func TestReloadsOfFPMAreNotHeldUp(t *testing.T) {
 		t.Run(patience.String(), func(t *testing.T) {
 			f := testenv.StartFPM(t, testenv.FPMOptions{Children: 3, ProcessControlTimeout: patience})
 			r := newRig(t, f, func(o *fastcgi.PoolOptions) { o.Children = 3 })
-			topic := r.worker("quick", `usleep($job['us'] ?? 0);`, func(o *fastcgi.TopicOptions) { o.MinWorkers = 1 })
+			topic := r.worker("quick", `$end = hrtime(true) + 1000 * ($job['us'] ?? 0); while (hrtime(true) < $end);`, func(o *fastcgi.TopicOptions) { o.MinWorkers = 1 })
 			web := r.handler("ok")
 			r.run()
 			r.opened(topic)
@@ -138,6 +138,9 @@ func TestReloadsOfFPMAreNotHeldUp(t *testing.T) {
 				wantOutcome(t, o, compat.Done, "")
 			}
 			gone(time.Second)
+			testenv.Poll(t, 5*time.Second, "the new master to serve", func() bool { // one that is just starting misses a SIGTERM
+				return web.Run(t.Context(), job(t, "")).Outcome.Verdict == compat.Done
+			})
 		})
 	}
 }
