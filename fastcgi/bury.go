@@ -2,6 +2,7 @@ package fastcgi
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -86,6 +87,9 @@ func (c *crew) blame(r *resident, e *errand, now time.Time) compat.Outcome {
 		ending: l.ending, cause: l.cause, started: true, written: true,
 		late: r.late, stopped: l.stopped, going: l.going, elapsed: now.Sub(r.since), timeout: t.opts.Timeout,
 		stderr: l.reply.takeStderr(),
+	}
+	if l.readErr != nil && errors.Is(l.readErr, errFrame) {
+		f.ending, f.cause = garbled, l.readErr
 	}
 	outcome, whose := judge(f)
 	outcome.Took = f.elapsed

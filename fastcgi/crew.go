@@ -12,10 +12,12 @@ import (
 )
 
 const (
-	// quickRun is the mean run below which several jobs may lie in a worker's socket, aheadInSocket at most:
-	// a slow one would hold up what lies behind it.
+	// quickRun is the mean run below which several jobs may lie in a worker's socket: a slow one would hold up
+	// what lies behind it. Below tinyRun a job costs less than the frame's way, and there may be twice as many.
 	quickRun      = time.Millisecond
-	aheadInSocket = 4
+	quickInSocket = 4
+	tinyRun       = 50 * time.Microsecond
+	aheadInSocket = 8 // at most
 	// aheadBytes bounds them, so that neither side ever waits with a full socket for the other.
 	aheadBytes = 64 << 10
 
@@ -130,10 +132,7 @@ func (c *crew) dispatch(now time.Time) (first *resident) {
 // pick returns the worker that e goes to: one that is idle, and of those the last to have been busy, so that the
 // others may leave; or the one that has least ahead. mu is held.
 func (c *crew) pick(e *errand) *resident {
-	most := 1
-	if c.mean > 0 && c.mean < quickRun {
-		most = aheadInSocket
-	}
+	most := c.inSocket()
 	var best *resident
 	for _, r := range c.residents {
 		switch {
@@ -144,6 +143,17 @@ func (c *crew) pick(e *errand) *resident {
 		}
 	}
 	return best
+}
+
+// inSocket is how many jobs a worker may have, the one that it runs included. mu is held.
+func (c *crew) inSocket() int {
+	switch {
+	case c.mean == 0 || c.mean >= quickRun:
+		return 1
+	case c.mean >= tinyRun:
+		return quickInSocket
+	}
+	return aheadInSocket
 }
 
 // measure notes how long a run took.

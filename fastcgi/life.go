@@ -106,6 +106,7 @@ func (r *resident) follow(ctx context.Context, over <-chan struct{}) {
 		case <-ended:
 			ended, again = nil, time.After(leavePatience) // its request ends now, too
 			if errors.Is(l.readErr, errFrame) {
+				r.crew.log.WarnContext(ctx, "a worker is stopped", "pid", l.call.PID, "error", l.readErr)
 				again = time.After(0)
 			}
 		case why := <-r.halts:

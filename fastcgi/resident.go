@@ -71,10 +71,11 @@ func (r *resident) state() workerState {
 	return idle
 }
 
-// takes reports that it may get e, with at most most in hand.
+// takes reports that it may get e, with at most most in hand. It is filled up when half of them are answered, as
+// a write, and a wake-up of PHP, for each job would cost more than a tiny one.
 func (r *resident) takes(e *errand, most int) bool {
 	return r.ready && r.leaving == "" && r.epoch == r.crew.epoch && r.pinged.IsZero() &&
-		r.given < r.crew.topic.opts.MaxJobs && len(r.inHand) < most &&
+		r.given < r.crew.topic.opts.MaxJobs && len(r.inHand) < most && (len(r.inHand) <= most/2 || len(r.unsent) > 0) &&
 		(len(r.inHand) == 0 || r.ahead+len(e.job.Raw()) <= aheadBytes)
 }
 
