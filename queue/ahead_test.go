@@ -71,7 +71,7 @@ func TestAJobThatComesWhileAWorkerIsFreeDoesNotWaitForABatch(t *testing.T) {
 		<-release
 		return done
 	})
-	for i := range 8 { // one by one, up to what both workers and their sockets hold
+	for i := range 16 { // one by one, up to what both workers and their sockets hold
 		b.ready(t, text(fmt.Sprint(i)))
 		eventually(t, "its start", func() bool { return started.Load() == int64(i+1) })
 	}

@@ -10,12 +10,12 @@ func TestTheNextClaimWaitsForRoomForABatchOnlyWhileNoWorkerCouldRunDry(t *testin
 	tests := map[string]struct{ workers, most, jobs, want int }{
 		"no look-ahead, all busy":       {4, 4, 4, 3},
 		"no look-ahead, one busy":       {4, 4, 1, 3},
-		"nothing under way":             {4, 256, 0, 15},
-		"every worker has one":          {4, 256, 4, 15},
-		"as much as workers hold":       {4, 256, 16, 16},
-		"twice of it":                   {4, 256, 32, 24},
-		"as much as can be":             {4, 256, 256, 136},
-		"as much as can be, one worker": {1, 64, 64, 34},
+		"nothing under way":             {4, 256, 0, 31},
+		"every worker has one":          {4, 256, 4, 31},
+		"as much as workers hold":       {4, 256, 32, 32},
+		"twice of it":                   {4, 256, 64, 48},
+		"as much as can be":             {4, 256, 256, 144},
+		"as much as can be, one worker": {1, 64, 64, 36},
 		"a small look-ahead":            {4, 8, 8, 7},
 	}
 	for name, tt := range tests {

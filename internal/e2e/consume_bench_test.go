@@ -50,9 +50,9 @@ type contest struct {
 }
 
 func (c contest) name() string {
-	name := fmt.Sprintf("children=%d/size=%d", c.children, c.size)
+	name := fmt.Sprintf("children=%d,size=%d", c.children, c.size)
 	if c.bootstrap > 0 {
-		name += fmt.Sprintf("/bootstrap=%s", c.bootstrap)
+		name += fmt.Sprintf(",bootstrap=%s", c.bootstrap)
 	}
 	return name
 }
@@ -113,7 +113,7 @@ func (c contest) lines(b *testing.B, sides []*side) []string {
 	var lines []string
 	for _, s := range sides {
 		rate := rates[s.name]
-		lines = append(lines, fmt.Sprintf("| %s | %s | %.0f | %s | %s | %.1f | %.1f | %.1f |", strings.ReplaceAll(c.name(), "/", ", "), s.name, rate,
+		lines = append(lines, fmt.Sprintf("| %s | %s | %.0f | %s | %s | %.1f | %.1f | %.1f |", strings.ReplaceAll(c.name(), ",", ", "), s.name, rate,
 			ratio(rate, "old consumer"), ratio(rate, `mode = "request"`), median(s.cpu[0]), median(s.cpu[1]), median(s.cpu[2])))
 	}
 	worker := rates[`mode = "worker"`]
