@@ -21,6 +21,9 @@ const (
 	// aheadBytes bounds them, so that neither side ever waits with a full socket for the other.
 	aheadBytes = 64 << 10
 
+	// measuredRuns is how many of the last runs make the mean. The first of a worker is slow.
+	measuredRuns = 32
+
 	// patience is how long a job may wait for a worker that is free.
 	patience = 100 * time.Millisecond
 )
@@ -40,7 +43,8 @@ type crew struct {
 	hired     bool // somebody runs it
 	pending   errandQueue
 	residents []*resident
-	mean      time.Duration // of a run; 0 until one was seen
+	mean      time.Duration // of the last runs, more or less; 0 until one was seen
+	measured  int           // how many of them there are
 	drained   bool
 	epoch     int    // of the code; workers of an older one leave
 	outdated  reason // why the last epoch ended
@@ -48,6 +52,7 @@ type crew struct {
 	faults    int       // starts that failed since one went well
 	notBefore time.Time // the next start
 	slots     *waiter   // asked for, not given yet
+	starved   bool      // jobs went back because there was no worker at all: one is wanted before any is claimed
 	taken     int       // permits
 	takers    []*taker
 }
@@ -158,11 +163,8 @@ func (c *crew) inSocket() int {
 
 // measure notes how long a run took.
 func (c *crew) measure(took time.Duration) {
-	if c.mean == 0 {
-		c.mean = max(took, 1)
-		return
-	}
-	c.mean = max(c.mean+(took-c.mean)/32, 1)
+	c.measured = min(c.measured+1, measuredRuns)
+	c.mean = max(c.mean+(took-c.mean)/time.Duration(c.measured), 1)
 }
 
 // withdraw takes back a job whose context is done: it never starts, or its worker is stopped.

@@ -106,6 +106,9 @@ func (c *crew) arrange(now time.Time) plan {
 	c.hireMore(now, &todo)
 	c.permit(now)
 	c.count(now)
+	if !c.drained && c.staying() < c.topic.opts.MinWorkers {
+		todo.soonest(now, lookEvery)
+	}
 	if len(c.takers) > 0 {
 		todo.soonest(now, patience)
 	}
@@ -142,6 +145,7 @@ func (c *crew) losePatience(now time.Time, todo *plan) {
 			return
 		}
 		c.pending.pop().end(unavailable("no worker was free"))
+		c.starved = len(c.residents) == 0
 	}
 }
 
@@ -200,15 +204,27 @@ func (c *crew) need() int {
 		case leaving:
 		}
 	}
-	need := max(c.pending.len()-coming, c.topic.opts.MinWorkers-staying)
+	need := c.pending.len() - coming
+	if c.starved && need < 1 {
+		need = 1
+	}
+	if kept := c.topic.opts.MinWorkers - staying; kept > need && (need > 0 || c.slotsFree()) {
+		need = kept // nobody has to give way for workers without work
+	}
 	if c.single {
 		need = min(need, 1-len(c.residents))
 	}
 	return min(need, c.workers-len(c.residents))
 }
 
+func (c *crew) slotsFree() bool {
+	open, free := c.topic.pool.standing(c.topic)
+	return open && free > 0
+}
+
 // startNew adds n workers. mu is held.
 func (c *crew) startNew(n int, now time.Time, todo *plan) {
+	c.starved = c.starved && n <= 0
 	for range n {
 		r := newResident(c, now)
 		c.residents = append(c.residents, r)

@@ -22,7 +22,7 @@ type life struct {
 	boot      time.Duration
 	waited    time.Duration // from the request to the hello
 	bootFault *sign         // the bootstrap's
-	bye       bool
+	bye       bool          // it said that it ends: what it has not answered it has not begun
 	ended     chan struct{} // closed when nobody reads the connection any more
 	readErr   error         // why; read it after ended is closed
 	attempts  int           // to stop it

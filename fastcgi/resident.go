@@ -111,8 +111,11 @@ func (r *resident) halt(why reason) {
 func (r *resident) look(now time.Time) time.Duration {
 	r.outdate(now)
 	switch {
-	case !r.ready && r.greeted.IsZero():
-		return lookEvery // it waits for a child, and for a good reason: nothing has started
+	case !r.ready && r.greeted.IsZero(): // it waits for a child, for as long as it takes
+		if r.crew.drained {
+			r.halt(byStop)
+		}
+		return lookEvery
 	case !r.ready:
 		return r.lookAtTimeout(now, r.greeted)
 	case len(r.inHand) > 0:

@@ -188,6 +188,7 @@ func (r *resident) dies(f frame) error {
 	if err != nil {
 		return err
 	}
+	r.life.bye = true
 	r.goes(byDeath)
 	if id == 0 {
 		r.life.bootFault = &a.sign
