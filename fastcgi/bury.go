@@ -11,6 +11,7 @@ import (
 
 // bury takes a worker that is gone off the crew, judges the job it had in hand and lets others have the rest.
 func (c *crew) bury(r *resident, now time.Time) {
+	r.writes.Lock() // whoever writes notices its end first
 	c.mu.Lock()
 	c.residents = slices.DeleteFunc(c.residents, func(other *resident) bool { return other == r })
 	inHand, served := r.inHand, r.ready
@@ -23,6 +24,7 @@ func (c *crew) bury(r *resident, now time.Time) {
 		why = byDeath
 	}
 	c.mu.Unlock()
+	r.writes.Unlock()
 	c.metrics.ended(why, r.served, r.memory-r.grewFrom)
 	c.log.Debug("worker ended", "pid", r.life.call.PID, "reason", string(why), "jobs", r.served)
 

@@ -40,7 +40,6 @@ type crew struct {
 	nudges  chan struct{} // tells run that there is something to arrange
 
 	mu        sync.Mutex
-	hired     bool // somebody runs it
 	pending   errandQueue
 	residents []*resident
 	mean      time.Duration // of the last runs, more or less; 0 until one was seen

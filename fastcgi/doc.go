@@ -21,6 +21,23 @@
 // has not been followed by its close, the child that said hello on it works for us alone, so that stopping
 // it by pid cannot hit another's request.
 //
+// # Mode worker
+//
+// A crew is the resident workers of one topic. Each is one long request that holds a slot for its life; its bridge
+// calls back over a socket of ours and gets job after job, as frames.
+//
+//	Topic.Acquire   permits: claims ahead, about 10 ms of work for each worker there is or could be
+//	Topic.Handle    errand: pending ──► frame ──► worker ──► verdict ── next frame out first ──► outcome
+//	Topic.Release
+//
+// There is no goroutine, timer or allocation a job beyond its caller's: whoever brings a job, or reads a verdict,
+// writes the next frames itself, without a lock that others need, and outcomes are handed out after that. One
+// goroutine a crew looks after everything that takes time: starts, timeouts, pings, workers that are to leave.
+//
+// A worker that ends costs the job in hand, which is the first it has not answered, and nothing else: what lies
+// behind it has not begun once the worker is known to be gone, and goes to others. Until then, or where that cannot
+// be known, nobody else gets it.
+//
 // # Raw mode
 //
 // With bridge = false FPM runs the team's script itself. Then there is no hello and no sign: success_body must

@@ -39,8 +39,6 @@ func (r *resident) live(ctx context.Context) {
 		_ = r.life.call.conn.Close()
 		<-r.life.ended
 	}
-	r.writes.Lock() // whoever writes has noticed, and will not again
-	r.writes.Unlock()
 	r.crew.bury(r, time.Now())
 }
 
@@ -101,7 +99,7 @@ func (r *resident) follow(ctx context.Context, over <-chan struct{}) {
 	for {
 		select {
 		case call := <-r.calls:
-			r.greet(call)
+			r.greet(ctx, call)
 			ended = l.ended
 		case <-ended:
 			ended, again = nil, time.After(leavePatience) // its request ends now, too
@@ -132,14 +130,14 @@ func (r *resident) follow(ctx context.Context, over <-chan struct{}) {
 			r.giveUp()
 			return
 		case <-over:
-			r.over()
+			r.over(ctx)
 			return
 		}
 	}
 }
 
 // greet takes the connection on which the worker has called back.
-func (r *resident) greet(call callback) {
+func (r *resident) greet(ctx context.Context, call callback) {
 	c, l, now := r.crew, &r.life, time.Now()
 	l.call, l.greeted, l.ended, l.waited = call, true, make(chan struct{}), now.Sub(r.born)
 	p := c.topic.pool
@@ -150,7 +148,7 @@ func (r *resident) greet(call callback) {
 	c.mu.Unlock()
 	go func() {
 		defer close(l.ended)
-		l.readErr = r.read(call.in)
+		l.readErr = r.read(ctx, call.in)
 		_ = call.conn.Close()
 		r.goes(byDeath)
 	}()
@@ -210,12 +208,12 @@ func (r *resident) giveUp() {
 }
 
 // over notes how the request ended, once all frames have been read that the worker had sent.
-func (r *resident) over() {
+func (r *resident) over(ctx context.Context) {
 	l := &r.life
 	if !l.greeted { // it may have called in this moment
 		select {
 		case call := <-r.calls:
-			r.greet(call)
+			r.greet(ctx, call)
 		default:
 		}
 	}
@@ -242,13 +240,13 @@ func (l *life) unread() bool {
 }
 
 // hearOut returns what has been said on stderr since it was last asked, all that was sent up to now.
-func (l *life) hearOut() []byte {
+func (l *life) hearOut(ctx context.Context) []byte {
 	const tries = 50
 	for range tries {
 		if !hasUnread(l.exchange.conn.Conn) {
 			break
 		}
-		pauseFor(context.Background(), 50*time.Microsecond)
+		pauseFor(ctx, 50*time.Microsecond)
 	}
 	runtime.Gosched() // for the one who has read it, and not noted it yet
 	return l.reply.takeStderr()

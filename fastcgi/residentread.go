@@ -1,6 +1,7 @@
 package fastcgi
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,14 +21,14 @@ type conclusion struct {
 }
 
 // read takes frames until the connection ends, and says how it did.
-func (r *resident) read(in *frameReader) error {
+func (r *resident) read(ctx context.Context, in *frameReader) error {
 	var done []conclusion // read, and not settled yet
 	for {
 		f, err := in.next()
 		if err == nil && f.kind == verdictFrame {
-			done, err = r.readVerdict(f, done)
+			done, err = r.readVerdict(ctx, f, done)
 		} else if err == nil {
-			err = errors.Join(r.settle(done), r.readOther(f))
+			err = errors.Join(r.settle(done), r.readOther(ctx, f))
 			done = done[:0]
 		}
 		if len(done) > 0 && (err != nil || !in.more()) {
@@ -41,7 +42,7 @@ func (r *resident) read(in *frameReader) error {
 }
 
 // readVerdict adds the usual verdict to done, and settles any other at once.
-func (r *resident) readVerdict(f frame, done []conclusion) ([]conclusion, error) {
+func (r *resident) readVerdict(ctx context.Context, f frame, done []conclusion) ([]conclusion, error) {
 	id, text, err := f.job()
 	if err != nil {
 		return done, err
@@ -56,17 +57,17 @@ func (r *resident) readVerdict(f frame, done []conclusion) ([]conclusion, error)
 	}
 	err = r.settle(done)
 	if err == nil {
-		err = r.settleSlowly(id, a)
+		err = r.settleSlowly(ctx, id, a)
 	}
 	return done[:0], err
 }
 
-func (r *resident) readOther(f frame) error {
+func (r *resident) readOther(ctx context.Context, f frame) error {
 	switch f.kind { //nolint:exhaustive // the others go the other way, or are read elsewhere
 	case readyFrame:
-		return r.serves(f.body)
+		return r.serves(ctx, f.body)
 	case deadFrame:
-		return r.dies(f)
+		return r.dies(ctx, f)
 	case byeFrame:
 		return r.leaves(f.body)
 	case pongFrame:
@@ -142,7 +143,7 @@ func (r *resident) restedAt(now time.Time) {
 }
 
 // settleSlowly judges an answer with all that belongs to it: output, stderr, the topic's rules.
-func (r *resident) settleSlowly(id uint32, a answer) error {
+func (r *resident) settleSlowly(ctx context.Context, id uint32, a answer) error {
 	c := r.crew
 	c.mu.Lock()
 	var e *errand
@@ -153,17 +154,17 @@ func (r *resident) settleSlowly(id uint32, a answer) error {
 	if e == nil {
 		return fmt.Errorf("%w: a verdict on job %d, which is not the one in hand", errFrame, id)
 	}
-	outcome := r.judge(e, a)
+	outcome := r.judge(ctx, e, a)
 	return r.settle([]conclusion{{id, outcome, a.Memory}})
 }
 
 // judge says what e came to, and tells gates and log.
-func (r *resident) judge(e *errand, a answer) compat.Outcome {
+func (r *resident) judge(ctx context.Context, e *errand, a answer) compat.Outcome {
 	t := r.crew.topic
 	output, size := a.output()
 	f := facts{
 		ending: answered, started: true, timeout: t.opts.Timeout, success: t.opts.SuccessBody,
-		sign: &a.sign, output: output, stderr: r.life.hearOut(),
+		sign: &a.sign, output: output, stderr: r.life.hearOut(ctx),
 	}
 	outcome, whose := judge(f)
 	outcome.Took = a.took()
@@ -179,7 +180,7 @@ func (r *resident) judge(e *errand, a answer) compat.Outcome {
 }
 
 // dies notes the last words of a worker: the verdict on the job in hand, or on the bootstrap.
-func (r *resident) dies(f frame) error {
+func (r *resident) dies(ctx context.Context, f frame) error {
 	id, text, err := f.job()
 	if err != nil {
 		return err
@@ -194,7 +195,7 @@ func (r *resident) dies(f frame) error {
 		r.life.bootFault = &a.sign
 		return nil
 	}
-	return r.settleSlowly(id, a)
+	return r.settleSlowly(ctx, id, a)
 }
 
 // goes notes that the worker ends by itself: it gets no more jobs.
@@ -240,7 +241,7 @@ func (c *crew) makeWay(r *resident, now time.Time) {
 }
 
 // serves notes that the worker is ready: from here on it gets jobs.
-func (r *resident) serves(body []byte) error {
+func (r *resident) serves(ctx context.Context, body []byte) error {
 	var ready struct {
 		BootMS float64 `json:"boot_ms"`
 		Memory int64   `json:"mem"`
@@ -248,7 +249,7 @@ func (r *resident) serves(body []byte) error {
 	if err := json.Unmarshal(body, &ready); err != nil {
 		return fmt.Errorf("%w: a ready that is no JSON: %w", errFrame, err)
 	}
-	r.life.hearOut() // what the bootstrap said belongs to no job
+	r.life.hearOut(ctx) // what the bootstrap said belongs to no job
 	c, now := r.crew, time.Now()
 	r.life.boot = time.Duration(ready.BootMS * float64(time.Millisecond))
 	c.metrics.bootstrap.Observe(r.life.boot.Seconds())

@@ -112,7 +112,7 @@ func (s *socket) address(ctx context.Context) string {
 		_ = s.listener.Close() // run notices, and goes on with the new one
 		s.listener = nil
 		if err := s.open(ctx); err != nil {
-			s.log.Warn("a socket is gone", "role", s.role, "error", err)
+			s.log.WarnContext(ctx, "a socket is gone", "role", s.role, "error", err)
 			return ""
 		}
 	}

@@ -1,6 +1,7 @@
 package fastcgi
 
 import (
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -67,8 +68,8 @@ func reasons() []reason {
 
 // reasonOf reads the bridge's own word.
 func reasonOf(why string) reason {
-	switch r := reason(why); r {
-	case byMaxJobs, byMaxMemory, byFPM, byRedeclare, byIdle:
+	r := reason(why)
+	if slices.Contains([]reason{byMaxJobs, byMaxMemory, byFPM, byRedeclare, byIdle}, r) {
 		return r
 	}
 	return byOther
