@@ -25,11 +25,8 @@ abstract class WorkerTestCase extends BridgeTestCase
         foreach ($this->servers as $server) {
             \fclose($server);
         }
-        // Whoever is still there leaves at the end of its connection, and frees the pool's only child.
         foreach ($this->residents as $resident) {
-            $resident->hangUp();
-            $resident->request()->receive();
-            $resident->request()->close();
+            $resident->end();
         }
         $this->residents = [];
         $this->servers = [];

@@ -19,6 +19,9 @@ final class Resident
     /** @var resource The frames. */
     private $stream;
 
+    /** @var Reply|null */
+    private $reply;
+
     /** @var array The content of the hello. */
     private $hello;
 
@@ -42,9 +45,17 @@ final class Resident
         return $this->hello;
     }
 
-    public function request(): Connection
+    /** What FPM has sent for the request by the time it is over. */
+    public function reply(): Reply
     {
-        return $this->request;
+        $this->reply = $this->reply ?? $this->request->receive();
+        return $this->reply;
+    }
+
+    /** Waits until this text has come on STDERR. */
+    public function error(string $text): string
+    {
+        return $this->request->receiveError($text)->stderr;
     }
 
     /** Sends raw bytes. */
@@ -135,10 +146,19 @@ final class Resident
         }
     }
 
-    /** Cuts the worker off. */
+    /** Cuts the worker off; it frees its child of the pool then. */
+    public function end(): void
+    {
+        $this->hangUp();
+        $this->reply();
+        $this->request->close();
+    }
+
     public function hangUp(): void
     {
-        \fclose($this->stream);
+        if (\is_resource($this->stream)) {
+            \fclose($this->stream);
+        }
     }
 
     private function answer(string $type, int $id): array
@@ -148,6 +168,7 @@ final class Resident
             throw new RuntimeException('got ' . $got . ' ' . $body . ' instead of ' . $type . ' ' . $id);
         }
         $verdict = \json_decode(\substr($body, 4), true, 512, \JSON_THROW_ON_ERROR);
+        $verdict += ['error' => '', 'trace' => '', 'delay_ms' => 0]; // empty ones may be left out
         $verdict['out'] = (string) \base64_decode($verdict['out'] ?? '', true);
         return $verdict;
     }
