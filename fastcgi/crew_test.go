@@ -1,0 +1,301 @@
+package fastcgi
+
+import (
+	"context"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// crewOf makes a crew on a pool without any FPM; its gates are open, and nobody runs it.
+func crewOf(children int, o TopicOptions) *crew {
+	o.Mode, o.MaxJobs, o.MaxAge, o.Timeout, o.IdleTimeout = ModeWorker, 1000, time.Hour, time.Minute, time.Minute
+	_, topics := openPoolWith(children, o)
+	return topics[0].crew
+}
+
+// serving adds a worker that is ready.
+func (c *crew) serving(now time.Time) *resident {
+	r := newResident(c, now)
+	r.ready = true
+	c.residents = append(c.residents, r)
+	return r
+}
+
+// A queue of errands against a plain list.
+func TestErrandsKeepTheirOrder(t *testing.T) {
+	var q errandQueue
+	var want []*errand
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 20000 {
+		switch random.IntN(8) {
+		case 0, 1, 2, 3:
+			e := &errand{}
+			q.push(e)
+			want = append(want, e)
+		case 4, 5:
+			if len(want) > 0 {
+				if got := q.pop(); got != want[0] {
+					t.Fatal("not the oldest")
+				}
+				want = want[1:]
+			}
+		case 6:
+			back := []*errand{{}, {}}
+			q.putBack(back)
+			want = append(back, want...)
+		case 7:
+			if len(want) > 0 {
+				at := random.IntN(len(want))
+				if !q.remove(want[at]) || q.remove(&errand{}) {
+					t.Fatal("remove does not know what is there")
+				}
+				want = slices.Delete(slices.Clone(want), at, at+1)
+			}
+		}
+		if q.len() != len(want) || len(want) > 0 && q.first() != want[0] {
+			t.Fatalf("%d errands, want %d", q.len(), len(want))
+		}
+	}
+	if !slices.Equal(q.all(), want) || q.len() != 0 {
+		t.Error("all are not all")
+	}
+}
+
+func TestTheWindowIsTenMillisecondsOfWork(t *testing.T) {
+	c := crewOf(2, TopicOptions{Topic: "mail"})
+	for mean, want := range map[time.Duration]int{
+		0: 1, time.Microsecond: 64, 150 * time.Microsecond: 64, 200 * time.Microsecond: 50, 3 * time.Millisecond: 3, time.Second: 1,
+	} {
+		if c.mean = mean; c.window() != want {
+			t.Errorf("%s a run: %d claims ahead, want %d", mean, c.window(), want)
+		}
+	}
+}
+
+func TestTheMeanFollowsTheLastRuns(t *testing.T) {
+	c := crewOf(2, TopicOptions{Topic: "mail"})
+	c.measure(10 * time.Millisecond) // the first of a worker is slow
+	for range 100 {
+		c.measure(20 * time.Microsecond)
+	}
+	if c.mean > 100*time.Microsecond {
+		t.Errorf("%s after a slow start", c.mean)
+	}
+	c.measure(time.Second)
+	if c.window() != 1 {
+		t.Errorf("%d claims ahead after a run of a second", c.window())
+	}
+}
+
+// A worker that has been with one job for long gets no more claims ahead, nor does a topic without any worker.
+func TestPermitsFollowTheWorkers(t *testing.T) {
+	now := time.Now()
+	c := crewOf(4, TopicOptions{Topic: "mail", Workers: 2})
+	c.mean = time.Millisecond
+	check := func(what string, want int) {
+		t.Helper()
+		if got := c.permits(now); got != want {
+			t.Errorf("%s: %d permits, want %d", what, got, want)
+		}
+	}
+	check("two workers could be had", 20)
+	r := c.serving(now)
+	check("one is there", 20)
+	r.give(&errand{}, now.Add(-time.Second))
+	check("it has been busy for long", 11)
+	c.notBefore = now.Add(time.Second)
+	check("and no other can be started now", 1)
+	c.drained = true
+	check("drained", 0)
+	c = crewOf(1, TopicOptions{Topic: "mail"})
+	c.topic.pool.used = 1
+	check("others have all slots: one claim, for which somebody gives way", 1)
+	c.slots = &waiter{}
+	check("nobody does so far", 0)
+	c.slots, c.topic.gate.reason = nil, errNotSeen
+	check("the gate is shut", 0)
+}
+
+func TestJobsGoToWhoHasRoom(t *testing.T) {
+	now := time.Now()
+	c := crewOf(4, TopicOptions{Topic: "mail"})
+	small, large := &errand{job: parse(t, `{"a":1}`)}, &errand{job: parse(t, `{"a":"`+string(make40k())+`"}`)}
+	a, b := c.serving(now), c.serving(now.Add(time.Second))
+	if got := c.pick(small); got != b {
+		t.Error("not the one that was busy last")
+	}
+	a.give(large, now)
+	b.give(large, now)
+	if got := c.pick(small); got != nil {
+		t.Error("a second job, though nothing is known of the runs")
+	}
+	c.mean = time.Microsecond
+	a.give(small, now)
+	if got := c.pick(small); got != b {
+		t.Error("not the one that has least")
+	}
+	if got := c.pick(large); got != nil {
+		t.Error("more than the socket holds")
+	}
+	for _, unfit := range []func(*resident){
+		func(r *resident) { r.leaving = byIdle },
+		func(r *resident) { r.epoch-- },
+		func(r *resident) { r.pinged = now },
+		func(r *resident) { r.given = 1000 },
+		func(r *resident) { r.ready = false },
+	} {
+		c := crewOf(1, TopicOptions{Topic: "mail"})
+		r := c.serving(now)
+		unfit(r)
+		if c.pick(small) != nil {
+			t.Errorf("a job for one that must not have it: %+v", r)
+		}
+	}
+}
+
+func make40k() []byte {
+	text := make([]byte, 40<<10)
+	for i := range text {
+		text[i] = 'x'
+	}
+	return text
+}
+
+// Which of a dead worker's jobs it had begun.
+func TestOnlyWhatMayHaveBegunIsCharged(t *testing.T) {
+	unix, tcp := &net.UnixConn{}, &net.TCPConn{}
+	tests := map[string]struct {
+		life   life
+		jobs   int
+		unsent bool
+		want   bool
+	}{
+		"it ended with the job":            {life{call: callback{conn: unix}}, 1, false, true},
+		"it said bye":                      {life{call: callback{conn: unix}, bye: true}, 2, false, false},
+		"the frame could not be sent":      {life{call: callback{conn: unix}}, 1, true, false},
+		"it had not read the only frame":   {life{call: callback{conn: unix}, readErr: syscall.ECONNRESET}, 1, false, false},
+		"of several it may have read some": {life{call: callback{conn: unix}, readErr: syscall.ECONNRESET}, 2, false, true},
+		"a reset says nothing on TCP":      {life{call: callback{conn: tcp}, readErr: syscall.ECONNRESET}, 1, false, true},
+	}
+	for name, tt := range tests {
+		r := &resident{life: tt.life}
+		inHand := make([]*errand, tt.jobs)
+		for i := range inHand {
+			inHand[i] = &errand{unsent: tt.unsent}
+		}
+		if got := r.began(inHand); got != tt.want {
+			t.Errorf("%s: begun = %v", name, got)
+		}
+	}
+}
+
+// Who has to give up a slot for another topic.
+func TestSlotsAreTakenFromTheRichAndTheIdle(t *testing.T) {
+	type has struct{ weight, used, spare, giveUp int }
+	for name, tt := range map[string]struct {
+		poor   has
+		others []has
+		fresh  bool // they have got their slots just now
+		want   int  // which of the others; -1: none
+	}{
+		"from the richest":                 {has{1, 0, 0, 0}, []has{{1, 1, 0, 0}, {1, 3, 0, 0}}, true, 1},
+		"by weight":                        {has{1, 0, 0, 0}, []has{{3, 3, 0, 0}, {1, 2, 0, 0}}, true, 1},
+		"from an idle one before the rich": {has{1, 0, 0, 0}, []has{{1, 1, 1, 0}, {1, 3, 0, 0}}, true, 0},
+		"even if it is poorer":             {has{1, 3, 0, 0}, []has{{1, 1, 1, 0}}, true, 0},
+		"not if it would be richer then":   {has{1, 1, 0, 0}, []has{{3, 3, 0, 0}}, false, -1},
+		"an equal keeps it for a moment":   {has{1, 0, 0, 0}, []has{{1, 1, 0, 0}}, true, -1},
+		"and then takes turns":             {has{1, 0, 0, 0}, []has{{1, 1, 0, 0}}, false, 0},
+		"not twice the same":               {has{1, 0, 0, 0}, []has{{1, 1, 0, 1}}, false, -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			options := []TopicOptions{{Topic: "poor", Weight: tt.poor.weight, Mode: ModeWorker}}
+			for _, o := range tt.others {
+				options = append(options, TopicOptions{Topic: "other", Weight: o.weight, Mode: ModeWorker})
+			}
+			p, topics := openPoolWith(8, options...)
+			for i, h := range append([]has{tt.poor}, tt.others...) {
+				topics[i].used, topics[i].giveUp = h.used, h.giveUp
+				if tt.fresh {
+					topics[i].granted = time.Now()
+				}
+				topics[i].spare.Store(int32(h.spare))
+			}
+			got := slices.Index(topics, p.richest(&waiter{topic: topics[0], most: 1})) - 1
+			if got < 0 {
+				got = -1
+			}
+			if got != tt.want {
+				t.Errorf("from %d, want %d", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestAWaiterForPermitsLeavesNothingBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := crewOf(1, TopicOptions{Topic: "mail"})
+		if got := c.acquire(t.Context(), 5); got != 1 {
+			t.Fatal(got)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		got := -1
+		go func() { got = c.acquire(ctx, 1) }()
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		c.release(1)
+		if got != 0 || c.taken != 0 || len(c.takers) != 0 {
+			t.Errorf("got %d; %d taken, %d wait", got, c.taken, len(c.takers))
+		}
+	})
+}
+
+// What counts as another state of the code, and what does not.
+func TestTheCodeIsWatched(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a.php", "one")
+	write("b.php", "two")
+	link := filepath.Join(dir, "job.php")
+	if err := os.Symlink("a.php", link); err != nil {
+		t.Fatal(err)
+	}
+	w := newCodeWatch("", TopicOptions{Script: link})
+	first, ok := w.look()
+	again, _ := w.look()
+	if !ok || first != again || (first == stamp{}) {
+		t.Errorf("%+v, then %+v", first, again)
+	}
+	write("a.php", "longer")
+	if now, _ := w.look(); now == first {
+		t.Error("a change of the file is not seen")
+	}
+	if err := os.Remove(link); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := w.look(); ok {
+		t.Error("a file that is not there counts as a change")
+	}
+	if err := os.Symlink("b.php", link); err != nil {
+		t.Fatal(err)
+	}
+	if now, ok := w.look(); !ok || now.script.path != filepath.Join(dir, "b.php") {
+		t.Errorf("%+v", now)
+	}
+	begin := time.Now()
+	if !w.due(begin) || w.due(begin.Add(codeEvery/2)) || !w.due(begin.Add(2*codeEvery)) {
+		t.Error("it is not looked every 50 ms")
+	}
+}
