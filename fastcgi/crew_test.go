@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -126,7 +127,7 @@ func TestPermitsFollowTheWorkers(t *testing.T) {
 func TestJobsGoToWhoHasRoom(t *testing.T) {
 	now := time.Now()
 	c := crewOf(4, TopicOptions{Topic: "mail"})
-	small, large := &errand{job: parse(t, `{"a":1}`)}, &errand{job: parse(t, `{"a":"`+string(make40k())+`"}`)}
+	small, large := &errand{job: parse(t, `{"a":1}`)}, &errand{job: parse(t, `{"a":"`+strings.Repeat("x", 40<<10)+`"}`)}
 	a, b := c.serving(now), c.serving(now.Add(time.Second))
 	if got := c.pick(small); got != b {
 		t.Error("not the one that was busy last")
@@ -158,14 +159,6 @@ func TestJobsGoToWhoHasRoom(t *testing.T) {
 			t.Errorf("a job for one that must not have it: %+v", r)
 		}
 	}
-}
-
-func make40k() []byte {
-	text := make([]byte, 40<<10)
-	for i := range text {
-		text[i] = 'x'
-	}
-	return text
 }
 
 // Which of a dead worker's jobs it had begun.

@@ -21,6 +21,17 @@ func release(f *testenv.FPM, name string) {
 	f.Script(name+"/job.php", `<?php echo basename(__DIR__), ' ', BOOTED, ' ', include __DIR__ . '/lib.php', ' ', include 'lib.php', ' ', '`+name+`';`)
 }
 
+// switchLink points link elsewhere in one step, as deploys do.
+func switchLink(t testing.TB, link, to string) {
+	t.Helper()
+	if err := os.Symlink(to, link+".new"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(link+".new", link); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // C151: jobs that start after the switch run the new release, and none mixes both.
 func TestReleasesSwitchBySymlink(t *testing.T) {
 	f := testenv.StartFPM(t, testenv.FPMOptions{Opcache: true, Ini: []string{"opcache.validate_timestamps = 0", "realpath_cache_ttl = 600"}})
@@ -29,12 +40,7 @@ func TestReleasesSwitchBySymlink(t *testing.T) {
 	current := filepath.Join(f.Dir, "current")
 	link := func(to string) {
 		t.Helper()
-		if err := os.Symlink(to, current+".new"); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(current+".new", current); err != nil {
-			t.Fatal(err)
-		}
+		switchLink(t, current, to)
 	}
 	link("r1")
 	topic := newRig(t, f).run().topic(current+"/job.php", func(o *fastcgi.TopicOptions) { o.Bootstrap = current + "/boot.php" })

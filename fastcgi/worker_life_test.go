@@ -151,12 +151,7 @@ func TestADeployRenewsWorkers(t *testing.T) {
 	current := filepath.Join(f.Dir, "current")
 	link := func(to string) {
 		t.Helper()
-		if err := os.Symlink(to, current+".new"); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(current+".new", current); err != nil {
-			t.Fatal(err)
-		}
+		switchLink(t, current, to)
 	}
 	link("r1")
 	r := newRig(t, f, func(o *fastcgi.PoolOptions) { o.Children = 4 })
