@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -57,7 +58,7 @@ func (t *topic) notWaiting() error {
 
 // newGeneration builds what cfg says and prepares what it needs, without taking a job.
 func (a *app) newGeneration(ctx context.Context, cfg *config.Config) (*generation, error) {
-	rdb, err := queue.Open(cfg.Redis, topicNames(cfg))
+	rdb, err := queue.Open(cfg.Redis, cfg.TopicNames())
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
@@ -65,7 +66,7 @@ func (a *app) newGeneration(ctx context.Context, cfg *config.Config) (*generatio
 		cfg:     cfg,
 		log:     a.log,
 		rdb:     rdb,
-		waker:   queue.NewWaker(rdb, cfg.Redis.KeyPrefix, topicNames(cfg), a.log),
+		waker:   queue.NewWaker(rdb, cfg.Redis.KeyPrefix, cfg.TopicNames(), a.log),
 		pools:   a.pools.acquire(cfg.FPM),
 		leaving: make(chan struct{}),
 	}
@@ -82,6 +83,9 @@ func (a *app) newGeneration(ctx context.Context, cfg *config.Config) (*generatio
 
 // retire gives up what the generation has. None of its topics runs any more.
 func (a *app) retire(g *generation) {
+	a.mu.Lock()
+	a.live = slices.DeleteFunc(a.live, func(have *generation) bool { return have == g })
+	a.mu.Unlock()
 	for _, t := range g.topics {
 		t.fpm.Remove()
 	}
@@ -143,7 +147,7 @@ func (g *generation) runTopic(take, work context.Context, t *topic) {
 func (g *generation) awaitServer(ctx context.Context) error {
 	var refused error
 	g.await(ctx, "redis", func() error {
-		warnings, err := queue.CheckServer(ctx, g.rdb, g.cfg.Redis.KeyPrefix, topicNames(g.cfg))
+		warnings, err := queue.CheckServer(ctx, g.rdb, g.cfg.Redis.KeyPrefix, g.cfg.TopicNames())
 		if errors.Is(err, queue.ErrNoScripting) || errors.Is(err, queue.ErrTooOld) {
 			refused = fmt.Errorf("%w: %w", ErrRefused, err)
 			return nil

@@ -87,5 +87,15 @@ func (p *pools) release(got map[string]*openPool) {
 	}
 }
 
-// wait returns when every released pool has come to rest.
-func (p *pools) wait() { p.wg.Wait() }
+// stop ends the pools that are in use even now, by jobs that would not be stopped, and returns when all pools have
+// come to rest.
+func (p *pools) stop() {
+	p.mu.Lock()
+	for _, op := range p.open {
+		if op.stop != nil {
+			op.stop()
+		}
+	}
+	p.mu.Unlock()
+	p.wg.Wait()
+}

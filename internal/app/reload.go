@@ -4,8 +4,6 @@ import (
 	"context"
 	"reflect"
 
-	"github.com/coreos/go-systemd/v22/daemon"
-
 	"sidecar/internal/config"
 )
 
@@ -77,11 +75,3 @@ func sameConfig(a, b *config.Config) bool {
 	}
 	return true
 }
-
-// The notify functions tell systemd how the process stands. Without systemd they do nothing.
-
-func notifyReady() { _, _ = daemon.SdNotify(false, daemon.SdNotifyReady) }
-
-func notifyReloading() { _, _ = daemon.SdNotify(false, daemon.SdNotifyReloading) }
-
-func notifyStopping() { _, _ = daemon.SdNotify(false, daemon.SdNotifyStopping) }

@@ -9,7 +9,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"sidecar/internal/config"
 	"sidecar/queue"
 )
 
@@ -53,7 +52,7 @@ func status(env Env, c call) int {
 	if cfg == nil {
 		return code
 	}
-	rdb, err := queue.Open(cfg.Redis, topicNames(cfg))
+	rdb, err := queue.Open(cfg.Redis, cfg.TopicNames())
 	if err != nil {
 		fmt.Fprintf(env.Stderr, "sidecar: %v\n", err)
 		return exitRefused
@@ -105,12 +104,4 @@ func printStatus(w io.Writer, lines []topicStatus) {
 		fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%d\t%d\t%s\n", l.Topic, l.Pool, l.Due, l.Ready, l.Running, l.Dead, age)
 	}
 	_ = tw.Flush()
-}
-
-func topicNames(cfg *config.Config) []string {
-	names := make([]string, 0, len(cfg.Topics))
-	for _, t := range cfg.Topics {
-		names = append(names, t.Name)
-	}
-	return names
 }
