@@ -84,6 +84,11 @@ func (r *run) askAgain() (<-chan struct{}, bool) {
 	if r.facts.raw || !r.facts.started || r.facts.sign != nil || r.printed != nil || r.asked || !x.ended() {
 		return nil, false
 	}
+	select {
+	case <-x.done:
+	case <-time.After(leavePatience): // it answered without reading the request: no FPM does
+		return nil, false
+	}
 	r.asked = true
 	r.reply = newTailReply(r.nonce, r.topic.opts.OutputLimit)
 	x.conn.reply = r.reply

@@ -102,7 +102,7 @@ func (s *reports) address(ctx context.Context) string {
 		_ = s.listener.Close() // run notices, and goes on with the new one
 		s.listener = nil
 		if err := s.open(ctx); err != nil {
-			s.log.Warn("the report socket is gone", "error", err)
+			s.log.WarnContext(ctx, "the report socket is gone", "error", err)
 			return ""
 		}
 	}
