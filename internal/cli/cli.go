@@ -129,8 +129,13 @@ func usageError(env Env, v verb, format string, args ...any) int {
 }
 
 func fail(env Env, format string, args ...any) int {
-	fmt.Fprintf(env.Stderr, "sidecar: %s\n", fmt.Sprintf(format, args...))
-	return exitFailed
+	return report(env, exitFailed, fmt.Errorf(format, args...))
+}
+
+// report says on stderr why the verb ends with code.
+func report(env Env, code int, err error) int {
+	fmt.Fprintf(env.Stderr, "sidecar: %v\n", err)
+	return code
 }
 
 func overview(w io.Writer) {
@@ -174,16 +179,27 @@ func load(env Env, c call) (*config.Config, int) {
 	return cfg, exitOK
 }
 
+// loadTopic is load for a verb whose first argument names a topic.
+func loadTopic(env Env, c call) (*config.Config, config.Topic, int) {
+	cfg, code := load(env, c)
+	if cfg == nil {
+		return nil, config.Topic{}, code
+	}
+	topic, err := topicOf(cfg, c.args[0])
+	if err != nil {
+		return nil, config.Topic{}, report(env, exitUsage, err)
+	}
+	return cfg, topic, exitOK
+}
+
 // topicOf finds a configured topic, or says which there are.
 func topicOf(cfg *config.Config, name string) (config.Topic, error) {
-	var names []string
 	for _, t := range cfg.Topics {
 		if t.Name == name {
 			return t, nil
 		}
-		names = append(names, t.Name)
 	}
-	return config.Topic{}, fmt.Errorf("no topic %q in %s; it has: %s", name, cfg.Path, strings.Join(names, ", "))
+	return config.Topic{}, fmt.Errorf("no topic %q in %s; it has: %s", name, cfg.Path, strings.Join(cfg.TopicNames(), ", "))
 }
 
 // textFrom returns the job text given as an argument, or from stdin for "-".

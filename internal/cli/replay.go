@@ -48,7 +48,7 @@ func replay(env Env, c call) int {
 		done, err := s.store.Replay(ctx, f.limit, f.dryRun, s.cfg.Timezone)
 		printReplays(env, done, f.dryRun)
 		if err != nil {
-			return fail(env, "%v", err)
+			return report(env, exitFailed, err)
 		}
 		return exitOK
 	})

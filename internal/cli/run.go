@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -60,10 +59,9 @@ func run(env Env, c call) int {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, app.ErrRefused):
-		fmt.Fprintf(env.Stderr, "sidecar: %v\n", err)
-		return exitRefused
+		return report(env, exitRefused, err)
 	}
-	return fail(env, "%v", err)
+	return report(env, exitFailed, err)
 }
 
 // newLogger returns the process's log as configured: one line an event.

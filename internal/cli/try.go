@@ -37,18 +37,13 @@ func try(env Env, c call) int {
 	if len(c.args) != 2 {
 		return usageError(env, tryVerb(), "want a topic and a job, got %d arguments", len(c.args))
 	}
-	cfg, code := load(env, c)
+	cfg, topic, code := loadTopic(env, c)
 	if cfg == nil {
 		return code
 	}
-	topic, err := topicOf(cfg, c.args[0])
-	if err != nil {
-		fmt.Fprintf(env.Stderr, "sidecar: %v\n", err)
-		return exitUsage
-	}
 	text, err := textFrom(env, c.args[1])
 	if err != nil {
-		return fail(env, "%v", err)
+		return report(env, exitFailed, err)
 	}
 	job, err := compat.ParseJob(text)
 	if err != nil {
@@ -64,7 +59,7 @@ func tryJob(ctx context.Context, env Env, cfg *config.Config, topic config.Topic
 	pool := fastcgi.NewPool(cfg.FPM[topic.Pool], log, fastcgi.NewMetrics(prometheus.NewRegistry(), []string{topic.Pool}, []string{topic.Name}))
 	t := pool.NewTopic(topic.FPM)
 	if err := pool.Prepare(); err != nil {
-		return fail(env, "%v", err)
+		return report(env, exitFailed, err)
 	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
