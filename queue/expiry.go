@@ -85,7 +85,7 @@ func (e *expiry) expireOnce(ctx context.Context) (more bool, err error) {
 	done := 0
 	for _, group := range []struct {
 		list  []*settlement
-		write func(context.Context, []*settlement) ([]SettleResult, error)
+		write write
 	}{{requeued, writes.requeue}, {buried, writes.bury}} {
 		if len(group.list) == 0 {
 			continue

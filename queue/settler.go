@@ -45,7 +45,7 @@ func newSettler(store *Store, keeper *Keeper, metrics *topicMetrics, log *slog.L
 		groups: make(map[Action]*group),
 	}
 	writes := writes{store: store, keeper: keeper}
-	for action, write := range map[Action]func(context.Context, []*settlement) ([]SettleResult, error){
+	for action, write := range map[Action]write{
 		Complete: writes.complete,
 		Requeue:  writes.requeue,
 		GiveBack: writes.requeue,
