@@ -94,7 +94,7 @@ func TestChrootedPool(t *testing.T) {
 	}
 	f := testenv.StartFPM(t, testenv.FPMOptions{Chroot: jail})
 	outside := newRig(t, f, func(o *fastcgi.PoolOptions) { o.Chroot = jail })
-	if err := outside.pool.Prepare(); err == nil || !strings.Contains(err.Error(), "below the chroot") {
+	if err := outside.pool.Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "below the chroot") {
 		t.Errorf("bridge_dir outside the chroot: %v", err)
 	}
 	for path, code := range map[string]string{"app/r1/h.php": `<?php echo 'success ', __DIR__;`} {
@@ -195,23 +195,23 @@ func TestTheBridgeIsWrittenAgainWhenItVanishes(t *testing.T) {
 func TestPrepareRefusesWhatOthersCanWrite(t *testing.T) {
 	f := testenv.StartFPM(t, testenv.FPMOptions{})
 	r := newRig(t, f, func(o *fastcgi.PoolOptions) { o.BridgeDir = f.Shared() })
-	if err := r.pool.Prepare(); err == nil || !strings.Contains(err.Error(), "group and others cannot write") {
+	if err := r.pool.Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "group and others cannot write") {
 		t.Errorf("a directory that all may write: %v", err)
 	}
 	file := f.Script("file", "")
 	r = newRig(t, f, func(o *fastcgi.PoolOptions) { o.BridgeDir = filepath.Join(file, "dir") })
-	if err := r.pool.Prepare(); err == nil || !strings.Contains(err.Error(), "set bridge_dir") {
+	if err := r.pool.Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "set bridge_dir") {
 		t.Errorf("a directory that cannot be made: %v", err)
 	}
 	r.topic("/srv/raw.php", raw)
-	if err := r.pool.Prepare(); err != nil {
+	if err := r.pool.Prepare(t.Context()); err != nil {
 		t.Errorf("raw topics alone need no bridge: %v", err)
 	}
 }
 
 func TestPrepareRepairsABridgeThatWasChanged(t *testing.T) {
 	f := testenv.StartFPM(t, testenv.FPMOptions{})
-	if err := newRig(t, f).pool.Prepare(); err != nil {
+	if err := newRig(t, f).pool.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	bridges, _ := filepath.Glob(filepath.Join(f.Dir, "sidecar", "bridge-*.php"))

@@ -54,21 +54,29 @@ func NewMetrics(reg prometheus.Registerer, pools, topics []string) *Metrics {
 		}, []string{"pool", "way"}),
 	}
 	for _, pool := range pools {
-		m.slots.WithLabelValues(pool)
-		m.used.WithLabelValues(pool)
-		m.poolShut.WithLabelValues(pool).Set(1)
-		m.dials.WithLabelValues(pool)
-		m.start.WithLabelValues(pool)
-		m.queue.WithLabelValues(pool)
-		for _, way := range []stopWay{stoppedBySignal, stoppedByFPM, stoppedNot, stoppedAbandoned} {
-			m.stops.WithLabelValues(pool, string(way))
-		}
+		m.addPool(pool)
 	}
 	for _, topic := range topics {
-		m.topicShut.WithLabelValues(topic).Set(1)
+		m.addTopic(topic)
 	}
 	return m
 }
+
+// addPool makes the series of a pool, whose gate is shut at first. A reload may bring new ones.
+func (m *Metrics) addPool(pool string) {
+	m.slots.WithLabelValues(pool)
+	m.used.WithLabelValues(pool)
+	m.poolGate(pool, false)
+	m.dials.WithLabelValues(pool)
+	m.start.WithLabelValues(pool)
+	m.queue.WithLabelValues(pool)
+	for _, way := range []stopWay{stoppedBySignal, stoppedByFPM, stoppedNot, stoppedAbandoned} {
+		m.stops.WithLabelValues(pool, string(way))
+	}
+}
+
+// addTopic makes the series of a topic, whose gate is shut at first.
+func (m *Metrics) addTopic(topic string) { m.topicGate(topic, false) }
 
 func (m *Metrics) slotsChanged(pool string, limit, used int) {
 	m.slots.WithLabelValues(pool).Set(float64(limit))

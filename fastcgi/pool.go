@@ -42,24 +42,25 @@ func NewPool(opts PoolOptions, log *slog.Logger, m *Metrics) *Pool {
 		limit:   opts.Children,
 	}
 	p.reports = newReports(p.bridge, opts.Name, p.log)
+	m.addPool(opts.Name)
 	return p
 }
 
 // Prepare writes the bridge and opens the report socket. Call it after the pool's topics are made: a pool whose
 // topics are all raw needs neither. The error says what to do.
-func (p *Pool) Prepare() error {
+func (p *Pool) Prepare(ctx context.Context) error {
 	if p.allRaw() {
 		return nil
 	}
 	if err := p.bridge.install(); err != nil {
 		return fmt.Errorf("fpm %q: %w", p.opts.Name, err)
 	}
-	err := p.reports.listen(context.Background())
+	err := p.reports.listen(ctx)
 	if err != nil && !p.bridge.given {
 		return fmt.Errorf("fpm %q: %w", p.opts.Name, err)
 	}
 	if err != nil { // a deployed bridge works without, but for scripts that finish their request early
-		p.log.Warn("no report socket", "error", err)
+		p.log.WarnContext(ctx, "no report socket", "error", err)
 	}
 	return nil
 }

@@ -23,11 +23,11 @@ func (p *Pool) NewTopic(opts TopicOptions) *Topic {
 	if opts.Workers == 0 {
 		opts.Workers = p.opts.Children
 	}
-	opts.Weight = max(1, opts.Weight)
 	t := &Topic{opts: opts, pool: p, log: p.log.With("topic", opts.Topic), gate: newGate()}
 	p.mu.Lock()
 	p.topics = append(p.topics, t)
 	p.mu.Unlock()
+	p.metrics.addTopic(opts.Topic)
 	p.wakeProber()
 	return t
 }

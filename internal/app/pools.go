@@ -56,7 +56,7 @@ func (p *pools) start(ctx context.Context, got map[string]*openPool) error {
 	defer p.mu.Unlock()
 	var errs []error
 	for _, op := range got {
-		errs = append(errs, op.Prepare())
+		errs = append(errs, op.Prepare(ctx))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err

@@ -58,7 +58,7 @@ func tryJob(ctx context.Context, env Env, cfg *config.Config, topic config.Topic
 	log := slog.New(slog.NewTextHandler(env.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	pool := fastcgi.NewPool(cfg.FPM[topic.Pool], log, fastcgi.NewMetrics(prometheus.NewRegistry(), []string{topic.Pool}, []string{topic.Name}))
 	t := pool.NewTopic(topic.FPM)
-	if err := pool.Prepare(); err != nil {
+	if err := pool.Prepare(ctx); err != nil {
 		return report(env, exitFailed, err)
 	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
