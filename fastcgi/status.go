@@ -18,7 +18,6 @@ type statusPage struct {
 	Queue  int `json:"listen queue"`
 	Idle   int `json:"idle processes"`
 	Active int `json:"active processes"`
-	Total  int `json:"total processes"`
 }
 
 // watchStatus follows FPM's status page while jobs run or want to, and takes slots back while others wait for a child.

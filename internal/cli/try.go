@@ -84,6 +84,12 @@ func printResult(w io.Writer, r fastcgi.Result) {
 		fmt.Fprintf(w, "delay:   %s\n", r.Outcome.Delay)
 	}
 	fmt.Fprintf(w, "time:    %s\n", r.Elapsed.Round(10*time.Microsecond))
+	if r.Boot > 0 {
+		fmt.Fprintf(w, "boot:    %s of it\n", r.Boot.Round(10*time.Microsecond))
+	}
+	if r.Memory > 0 {
+		fmt.Fprintf(w, "memory:  %.1f MB at its peak\n", float64(r.Memory)/(1<<20))
+	}
 	section(w, "output", string(r.Output))
 	section(w, "stderr", string(r.Stderr))
 	section(w, "trace", r.Outcome.Trace)
