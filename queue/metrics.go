@@ -66,7 +66,7 @@ func NewMetrics(reg prometheus.Registerer, topics []string) *Metrics {
 		retries:      counter("sidecar_settle_retries_total", "Settlements offered again after a refusal or a lost reply."),
 		abandoned:    counter("sidecar_settle_abandoned_total", "Settlements given up at the end of the process; their jobs run again."),
 		backpressure: gauge("sidecar_backpressure", "1 while ready is full and nothing is promoted."),
-		pressed:      counter("sidecar_backpressure_total", "Promotions that found ready full."),
+		pressed:      counter("sidecar_backpressure_scans_total", "Promotions that found ready full."),
 		inHand:       gauge("sidecar_in_hand", "Claims held by this process."),
 		errors:       counter("sidecar_redis_errors_total", "Errors met at Redis by kind.", "fault"),
 	}
