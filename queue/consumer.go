@@ -9,7 +9,7 @@ import (
 
 const (
 	// finalTime is how long settlements are still offered once work is done and the last handler has returned.
-	finalTime = 3 * time.Second
+	finalTime = 2 * time.Second
 
 	// verdictsMost bounds the verdicts that wait for a Redis which takes claims and refuses settlements.
 	verdictsMost = 1024
@@ -67,7 +67,7 @@ func NewConsumer(opts Options, store *Store, wakes Wakes, tracking func() bool, 
 		handover: handover, idle: idle, free: opts.Workers, most: opts.Workers + verdictsMost,
 		intake: &intake{
 			store: store, lease: opts.Lease, rules: rules, keeper: keeper, settler: settler,
-			due: due, metrics: m, trouble: newTrouble("done_before", m, log), log: log,
+			due: due, metrics: m, trouble: newTrouble("done_before", m, log), log: log, topic: opts.Topic,
 		},
 	}
 	solo := newSolo()

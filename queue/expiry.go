@@ -142,7 +142,7 @@ func (e *expiry) count(ctx context.Context, list []*settlement, results []Settle
 		}
 		done++
 		job := list[i].claim.job
-		e.log.InfoContext(ctx, "lease expired", "uuid", job.UUID(), "action", list[i].action.String(), "crashes", job.Crashes())
+		e.log.InfoContext(ctx, "lease expired", "uuid", job.PlainUUID(), "action", list[i].action.String(), "crashes", job.Crashes())
 		e.metrics.expired.Inc()
 		if list[i].action == Bury {
 			e.metrics.buried.Inc()

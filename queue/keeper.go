@@ -35,26 +35,25 @@ func (k *Keeper) Run(ctx context.Context) {
 	again := backoff{most: min(time.Second, tick)}
 	for pause(ctx, tick) {
 		for again.reset(); ; again.wait(ctx) {
-			err := k.renewOnce(ctx)
-			k.trouble.note(ctx, err)
-			if err == nil || ctx.Err() != nil {
+			if err := k.renewOnce(ctx); err == nil || ctx.Err() != nil {
 				break
 			}
 		}
 		if again.failures > 0 {
 			// What was confirmed just now may be a lease asked for long ago that ends soon.
-			k.trouble.note(ctx, k.renewOnce(ctx))
+			_ = k.renewOnce(ctx) // it has noted its own error
 		}
 	}
 }
 
-// renewOnce moves on all leases in hand.
+// renewOnce moves on all leases in hand. With nothing to ask it says nothing about Redis.
 func (k *Keeper) renewOnce(ctx context.Context) error {
 	owners, renewals := k.renewals()
 	if len(renewals) == 0 {
 		return nil
 	}
 	lost, err := k.store.Renew(ctx, renewals)
+	k.trouble.note(ctx, err)
 	if err != nil {
 		return err
 	}
@@ -131,7 +130,7 @@ func (k *Keeper) settledLost(ctx context.Context, one *settlement) {
 
 func (k *Keeper) reportLostLocked(ctx context.Context, h *held) {
 	k.metrics.lost.Inc()
-	log := k.log.With("uuid", h.job.UUID())
+	log := k.log.With("uuid", h.job.PlainUUID())
 	if h.ends > k.clock.now() {
 		log.WarnContext(ctx, "lease lost before its end: some consumer of this topic trusts its own clock, or running was changed by hand")
 		return

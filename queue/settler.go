@@ -146,7 +146,7 @@ func (s *Settler) settled(ctx context.Context, one *settlement, r SettleResult) 
 			s.metrics.buried.Inc()
 		}
 	case Gone, Skipped:
-		s.log.DebugContext(ctx, "claim was gone when settled", "action", one.action.String(), "uuid", one.claim.job.UUID(), "settlement", r.Settlement.String())
+		s.log.DebugContext(ctx, "claim was gone when settled", "action", one.action.String(), "uuid", one.claim.job.PlainUUID(), "settlement", r.Settlement.String())
 	case Lost:
 		if s.keeper.otherLease(one.claim) {
 			return false
@@ -154,7 +154,7 @@ func (s *Settler) settled(ctx context.Context, one *settlement, r SettleResult) 
 		s.keeper.settledLost(ctx, one)
 	case Readded:
 		s.metrics.readded.Inc()
-		s.log.WarnContext(ctx, "job was in no key and is added again", "action", one.action.String(), "uuid", one.claim.job.UUID())
+		s.log.WarnContext(ctx, "job was in no key and is added again", "action", one.action.String(), "uuid", one.claim.job.PlainUUID())
 	}
 	return true
 }

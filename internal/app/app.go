@@ -32,7 +32,7 @@ var (
 
 // afterGrace is how long after the jobs in hand were told to stop the sidecar waits for them: to stop their
 // scripts and put their texts back. grace + afterGrace stays below the 30 s that release scripts allow (CONTRACT 1.6).
-const afterGrace = 4 * time.Second
+const afterGrace = 3500 * time.Millisecond
 
 // Options are what Run needs.
 type Options struct {

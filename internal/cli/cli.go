@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -38,6 +39,15 @@ type verb struct {
 	long  string // what --help adds
 	flags func(*flag.FlagSet) any
 	run   func(env Env, call call) int
+}
+
+// line is how the verb is called.
+func (v verb) line() string {
+	words := "sidecar " + v.name
+	if v.name != "version" { // the only one without a configuration
+		words += " [-c sidecar.toml]"
+	}
+	return strings.TrimSpace(words + " " + v.usage)
 }
 
 // call is one invocation of a verb, its command line taken apart.
@@ -123,8 +133,8 @@ func parseAnywhere(fs *flag.FlagSet, args []string) ([]string, error) {
 }
 
 func usageError(env Env, v verb, format string, args ...any) int {
-	fmt.Fprintf(env.Stderr, "sidecar %s: %s\nusage: sidecar %s %s\nsidecar %s --help explains more\n",
-		v.name, fmt.Sprintf(format, args...), v.name, v.usage, v.name)
+	fmt.Fprintf(env.Stderr, "sidecar %s: %s\nusage: %s\nsidecar %s --help explains more\n",
+		v.name, fmt.Sprintf(format, args...), v.line(), v.name)
 	return exitUsage
 }
 
@@ -150,17 +160,17 @@ usage: sidecar <verb> [-c sidecar.toml] [arguments]
 	}
 	fmt.Fprint(w, `
 A first look, with nothing at risk:
-  sidecar check                            does the configuration hold?
-  sidecar status                           what waits in Redis?
-  sidecar try order_timeout '{"uuid":"1"}'   run one job through PHP-FPM, Redis untouched
-  sidecar run                              consume, until Ctrl-C or TERM
+  sidecar check                             does the configuration hold?
+  sidecar status                            what waits in Redis?
+  sidecar try order_timeout '{"uuid":"1"}'  run one job through PHP-FPM, Redis untouched
+  sidecar run                               consume, until Ctrl-C or TERM
 
 sidecar <verb> --help explains a verb.
 `)
 }
 
 func help(w io.Writer, v verb, fs *flag.FlagSet) {
-	fmt.Fprintf(w, "usage: sidecar %s %s\n\n%s\n", v.name, strings.TrimSpace("[-c sidecar.toml] "+v.usage), strings.TrimSpace(v.long))
+	fmt.Fprintf(w, "usage: %s\n\n%s\n", v.line(), strings.TrimSpace(v.long))
 	if v.name != "version" {
 		fmt.Fprintln(w, "\nflags:")
 		fs.SetOutput(w)
@@ -172,6 +182,9 @@ func help(w io.Writer, v verb, fs *flag.FlagSet) {
 // load reads the configuration and reports what is wrong with it. The int is the exit code when cfg is nil.
 func load(env Env, c call) (*config.Config, int) {
 	cfg, err := config.Load(c.configPath)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; -c names another file, such as /etc/sidecar/sidecar.toml", err)
+	}
 	if err != nil {
 		fmt.Fprintln(env.Stderr, err)
 		return nil, exitUsage

@@ -55,6 +55,7 @@ func TestWrongArgumentsExitWithTwo(t *testing.T) {
 		"try without job":  {[]string{"try", "t"}, "want a topic and a job"},
 		"missing file":     {[]string{"check", "-c", "/nonexistent.toml"}, "/nonexistent.toml"},
 		"push, no file":    {[]string{"push", "t", "-c", "/nonexistent.toml"}, "/nonexistent.toml"},
+		"check, spare":     {[]string{"check", "other.toml"}, "want no arguments"},
 		"run, two of them": {[]string{"run", "a", "b"}, "want no arguments"},
 	}
 	for name, tt := range tests {

@@ -33,6 +33,8 @@ func run(env Env, c call) int {
 	if len(c.args) > 0 {
 		return usageError(env, runVerb(), "want no arguments, got %q", c.args)
 	}
+	sig := watchSignals() // first of all: a HUP before that would kill
+	defer sig.stop()
 	cfg, code := load(env, c)
 	if cfg == nil {
 		return code
@@ -44,9 +46,6 @@ func run(env Env, c call) int {
 	if _, err := maxprocs.Set(); err != nil {
 		log.Warn("set GOMAXPROCS", "error", err)
 	}
-
-	sig := watchSignals()
-	defer sig.stop()
 	err := app.Run(sig.ctx, app.Options{
 		Config:  cfg,
 		Load:    func() (*config.Config, error) { return config.Load(c.configPath) },
