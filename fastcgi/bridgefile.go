@@ -108,7 +108,7 @@ func onlyTrustedWrite(dir string, last bool) error {
 		return fmt.Errorf("%s has mode %s: want a directory that group and others cannot write, or they could run code as FPM's user", dir, stat.Mode())
 	}
 	if own, ok := stat.Sys().(*syscall.Stat_t); ok && last && own.Uid != 0 && int(own.Uid) != os.Geteuid() {
-		return fmt.Errorf("%s belongs to uid %d: want a directory of root's or the sidecar's own", dir, own.Uid)
+		return fmt.Errorf("%s belongs to uid %d and this is uid %d: want a directory of root's or the sidecar's own, or sudo -u '#%d' before the command", dir, own.Uid, os.Geteuid(), own.Uid)
 	}
 	return nil
 }
