@@ -73,7 +73,7 @@ func (w *worker) settle(ctx context.Context, h *held, o compat.Outcome) {
 		return
 	}
 	if one.action == Bury {
-		w.log.InfoContext(ctx, "job goes to dead", "uuid", h.job.PlainUUID(), "outcome", o.Verdict.String(), "tries", h.job.Tries(), "crashes", h.job.Crashes())
+		w.log.WarnContext(ctx, "job goes to dead", "uuid", h.job.PlainUUID(), "outcome", o.Verdict.String(), "tries_before", h.job.Tries(), "crashes_before", h.job.Crashes())
 	}
 	w.settler.add(one)
 }

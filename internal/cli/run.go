@@ -22,9 +22,9 @@ func runVerb() verb {
 		long: `
 Consumes every configured topic in the foreground. The log goes to standard error, one line an event.
 
-TERM or INT   take nothing new, finish the jobs in hand within grace, exit 0
+TERM or INT     take nothing new, finish the jobs in hand within grace, exit 0
 the same again  stop the jobs in hand now, put their texts back, exit 0
-HUP           read the configuration again; a bad one is refused and the old one stays`,
+HUP             read the configuration again; a bad one is refused and the old one stays`,
 		run: run,
 	}
 }
