@@ -67,9 +67,18 @@ func run(env Env, c call) int {
 func newLogger(w io.Writer, opts config.Log) *slog.Logger {
 	ho := &slog.HandlerOptions{Level: opts.Level}
 	if opts.Format == "json" {
+		ho.ReplaceAttr = readableDuration
 		return slog.New(slog.NewJSONHandler(w, ho))
 	}
 	return slog.New(slog.NewTextHandler(w, ho))
+}
+
+// readableDuration writes durations as "1.5s", as the text log does; slog's JSON has bare nanoseconds.
+func readableDuration(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
 }
 
 // signals are the process's signals as the app wants them.

@@ -67,7 +67,7 @@ func tryJob(ctx context.Context, env Env, cfg *config.Config, topic config.Topic
 	defer wg.Wait()
 	defer stop()
 
-	result := t.Run(ctx, job)
+	result := t.Try(ctx, job)
 	printResult(env.Stdout, result)
 	if result.Outcome.Verdict != compat.Done {
 		return exitFailed
