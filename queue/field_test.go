@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -183,5 +184,30 @@ func TestCheckTellsOfAHostWhoseClockIsWrong(t *testing.T) {
 		if len(warnings) != 1 || !strings.Contains(warnings[0], want) {
 			t.Errorf("%s off: %q, want one that says %s", off, warnings, want)
 		}
+	}
+}
+
+// C108: a server without room has not looked at HELLO, so that nothing is to be learned from its answer.
+func TestAServerWithoutRoomIsNamedAndAskedAgain(t *testing.T) {
+	real := newBench(t, nil)
+	var full atomic.Bool
+	full.Store(true)
+	proxy := newProxy(t, real.server.Addr, func([]string) string {
+		if full.Load() {
+			return "-ERR max number of clients reached\r\n"
+		}
+		return forward
+	})
+	rdb := open(t, queue.RedisOptions{URL: "redis://" + proxy.addr})
+	for range 2 {
+		if err := rdb.Ping(t.Context()).Err(); err == nil || !strings.Contains(err.Error(), "has no room: -ERR max number of clients") {
+			t.Errorf("got %v, want it to say that there is no room", err)
+		}
+	}
+	full.Store(false)
+	hellos := proxy.count("hello")
+	wantPing(t, rdb)
+	if n := proxy.count("hello") - hellos; n != 1 {
+		t.Errorf("%d HELLO once there is room, want it to be asked again", n)
 	}
 }

@@ -1,0 +1,84 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The tests here are cases from the field (docs/field-cases.md) about the process and what it shows.
+
+// C164: HUP twenty times under load. The sidecar lives, no log line is torn, no job is lost.
+func TestHangupsUnderLoadLoseNoJobAndTearNoLine(t *testing.T) {
+	t.Parallel()
+	const jobs, hangups = 400, 20
+	r := newRig(t, 2)
+	p := r.start(r.config("log = \"json\"\nlog_level = \"debug\"", ""))
+	r.produce(jobs, 0, 0, 5)
+	r.wantStarted(1)
+	for i := range hangups {
+		p.signal(syscall.SIGHUP)
+		eventually(t, 5*time.Second, func() error {
+			if n := p.count(`"msg":"reload: nothing has changed"`); n != i+1 {
+				return fmt.Errorf("%d reloads in the log, want %d", n, i+1)
+			}
+			return nil
+		})
+	}
+	if len(r.runs("E")) == jobs {
+		t.Error("the jobs were through before the last HUP: no load")
+	}
+	r.wantEmpty(20 * time.Second)
+	r.wantOneRunEach(jobs)
+	ended := 0
+	for _, line := range p.lines() {
+		var entry struct{ Msg string }
+		if err := json.Unmarshal([]byte(line), &entry); err != nil {
+			t.Errorf("%v in the line %s", err, line)
+		}
+		if entry.Msg == "run ended" {
+			ended++
+		}
+	}
+	if ended != jobs {
+		t.Errorf("%d lines tell of the end of a run, want %d", ended, jobs)
+	}
+}
+
+// C59, C87: how many are dead, and for how long the oldest job has been due, is seen without a running sidecar.
+func TestStatusShowsTheDeadAndTheOldestDueJob(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2)
+	ctx := t.Context()
+	now := r.rdb.Time(ctx).Val()
+	due := float64(now.Add(-90 * time.Second).UnixMilli()) //nolint:forbidigo // Redis's own time
+	r.rdb.Do(ctx, "ZADD", "delay:pool:"+topic, due, `{"uuid":"late"}`, due+3.6e6, `{"uuid":"later"}`)
+	for range 1000 {
+		r.rdb.RPush(ctx, "delay:dead:"+topic, `{"job":{"uuid":"x"},"error":"","trace":"","at":""}`)
+	}
+	out, err := exec.Command(binary, "status", "--json", "-c", r.config("", "")).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Topics []struct {
+			Topic            string
+			Pool, Due, Dead  int
+			OldestDueSeconds float64 `json:"oldest_due_seconds"`
+		}
+	}
+	if err := json.Unmarshal(out, &got); err != nil || len(got.Topics) != 1 {
+		t.Fatalf("%v in %s", err, out)
+	}
+	if g := got.Topics[0]; g.Pool != 2 || g.Due != 1 || g.Dead != 1000 || g.OldestDueSeconds < 90 || g.OldestDueSeconds > 150 {
+		t.Errorf("status shows %+v, want 2 in the pool, 1 due for 90 s, 1000 dead", g)
+	}
+	text, err := exec.Command(binary, "status", "-c", r.config("", "")).Output()
+	if err != nil || !strings.Contains(string(text), "1000") || !strings.Contains(string(text), "1m3") {
+		t.Errorf("%v in %s", err, text)
+	}
+}
