@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"slices"
 	"sync"
 	"time"
@@ -160,6 +161,9 @@ func (g *generation) awaitServer(ctx context.Context) error {
 	return refused
 }
 
+// ownPort is our end of a connection in an error of net, another one with every try.
+var ownPort = regexp.MustCompile(`\S+->`)
+
 // await asks until ready returns nil, and reports false when ctx ends first. It logs on change, not per try.
 func (g *generation) await(ctx context.Context, what string, ready func() error, note func(error)) bool {
 	said := ""
@@ -169,7 +173,7 @@ func (g *generation) await(ctx context.Context, what string, ready func() error,
 		if err == nil {
 			return true
 		}
-		if text := err.Error(); text != said && ctx.Err() == nil {
+		if text := ownPort.ReplaceAllString(err.Error(), ""); text != said && ctx.Err() == nil {
 			g.log.ErrorContext(ctx, "waiting", "for", what, "error", err)
 			said = text
 		}
