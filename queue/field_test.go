@@ -19,7 +19,7 @@ import (
 
 // The tests here are cases from the field that need the whole flow; docs/field-cases.md lists all of them.
 
-// C01 to C24 where a consumer that decodes and encodes would change something: the handler is given the same bytes
+// C01 to C23 where a consumer that decodes and encodes would change something: the handler is given the same bytes
 // at every run, but for the two fields that a failure changes.
 func TestAFailureChangesNothingElseOnItsWayThroughRedis(t *testing.T) {
 	const counts = `"retry":0,"last_error":""`

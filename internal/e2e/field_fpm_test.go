@@ -138,14 +138,11 @@ func TestAReloadOfFPMCutsJobsAndLosesNone(t *testing.T) {
 	for _, n := range r.runs("S") {
 		cut += n - 1
 	}
-	if crashed := int(p.topicMetric(`sidecar_outcomes_total{outcome="crashed",topic="` + topic + `"}`)); cut == 0 || crashed != cut {
+	if crashed := int(p.metric(`sidecar_outcomes_total{outcome="crashed",topic="` + topic + `"}`)); cut == 0 || crashed != cut {
 		t.Errorf("%d runs were cut and %d crashes counted", cut, crashed)
 	}
 	r.wantNoRetries()
 }
-
-// topicMetric returns the value of a metric with its labels as /metrics prints them.
-func (p *instance) topicMetric(name string) float64 { return p.metric(name) }
 
 // C136: a socket that comes back as another file with other rights. The jobs wait, and the log says what is missing.
 func TestASocketThatDeniesUsIsNamedAndWaitedFor(t *testing.T) {
@@ -238,4 +235,26 @@ func TestKilledDuringItsGraceTheJobComesBackCounted(t *testing.T) {
 	if n := r.runs("S")["long"]; n != 2 {
 		t.Errorf("%d runs, want the one that was cut off from its sidecar and another", n)
 	}
+}
+
+// C85: a handler with a lock of its own can tell a retry of its own job from a duplicate.
+func TestAHandlerCanTellItsRetryFromADuplicate(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2)
+	r.write("locks.php", `<?php
+$lock = __DIR__ . '/idem-' . $job['uuid'];
+$before = $_SERVER['SIDECAR_TRIES'] + $_SERVER['SIDECAR_CRASHES'];
+if (!@mkdir($lock) && $before === 0) {
+    return; // a duplicate, as it believes
+}
+if ($before === 0) {
+    $job['uuid'] === 'dies' ? posix_kill(getmypid(), 9) : throw new RuntimeException('no');
+}
+file_put_contents(__DIR__ . '/runs.log', 'E ' . $job['uuid'] . "\n", FILE_APPEND);`)
+	r.script = "locks.php"
+	r.start(r.config("", "retry = [\"50ms\"]\nidempotency = \"on\""))
+	r.push(`{"uuid":"dies"}`)
+	r.push(`{"uuid":"throws"}`)
+	r.wantEmpty(10 * time.Second)
+	r.wantOneRunEach(2)
 }
