@@ -240,3 +240,43 @@ func TestDeployedBridgeIsUsedAsItIs(t *testing.T) {
 		t.Errorf("written all the same: %v", written)
 	}
 }
+
+// onlyBridge returns the path of the bridge that the rig's pool has written.
+func onlyBridge(t *testing.T, f *testenv.FPM) string {
+	t.Helper()
+	bridges, _ := filepath.Glob(filepath.Join(f.Dir, "sidecar", "bridge-*.php"))
+	if len(bridges) != 1 {
+		t.Fatalf("bridges: %v", bridges)
+	}
+	return bridges[0]
+}
+
+// What is cut short shows by its size before every run; what is altered, when it answers without a sign.
+func TestADamagedBridgeIsMendedWhileJobsRun(t *testing.T) {
+	f := testenv.StartFPM(t, testenv.FPMOptions{})
+	r := newRig(t, f)
+	topic := r.handler("ok")
+	r.run()
+	r.opened(topic)
+	bridge := onlyBridge(t, f)
+	if err := os.Truncate(bridge, 100); err != nil {
+		t.Fatal(err)
+	}
+	wantVerdict(t, topic.Run(t.Context(), job(t, "")), compat.Done, "")
+	if err := os.Chmod(bridge, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantVerdict(t, topic.Run(t.Context(), job(t, "")), compat.Done, "")
+
+	text, err := os.ReadFile(bridge)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(text, "<?php exit;")
+	if err := os.WriteFile(bridge, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	wantVerdict(t, topic.Run(t.Context(), job(t, "")), compat.Unavailable, "did not run the script")
+	r.opened(topic)
+	wantVerdict(t, topic.Run(t.Context(), job(t, "")), compat.Done, "")
+}

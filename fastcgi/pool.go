@@ -8,6 +8,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // Pool is one PHP-FPM pool: its slots, its gate, and the files the bridge needs.
@@ -21,12 +22,21 @@ type Pool struct {
 
 	wake chan struct{} // tells Run that a gate was shut
 
-	mu      sync.Mutex
-	gate    gate
-	topics  []*Topic
-	limit   int // slots there are now
-	used    int
-	waiting []*waiter // in order of arrival
+	looking sync.Mutex // held while somebody looks whether FPM is there
+
+	mu       sync.Mutex
+	gate     gate
+	topics   []*Topic
+	children int // slots there are when nobody else needs them
+	limit    int // slots there are now
+	used     int
+	waiting  []*waiter // in order of arrival
+
+	lastSeen  time.Time          // when FPM last took a connection
+	lastHello time.Time          // when a child last took a job
+	unheard   map[*run]time.Time // when they were sent that no child has taken yet
+	silent    bool               // it has been said that no child takes jobs
+	patience  time.Duration      // helloPatience
 }
 
 // NewPool returns a pool whose gate is shut until [Pool.Run] has seen FPM answer. The options have been validated.
@@ -39,10 +49,14 @@ func NewPool(opts PoolOptions, log *slog.Logger, m *Metrics) *Pool {
 		metrics: m,
 		wake:    make(chan struct{}, 1),
 		gate:    newGate(),
-		limit:   opts.Children,
+
+		children: opts.Children,
+		limit:    opts.Children,
+		unheard:  make(map[*run]time.Time),
+		patience: helloPatience,
 	}
 	p.reports = newReports(p.bridge, opts.Name, p.log)
-	m.addPool(opts.Name)
+	m.addPool(p)
 	return p
 }
 
@@ -83,11 +97,34 @@ func (p *Pool) Run(ctx context.Context) {
 	wg.Go(func() { p.keepGates(ctx) })
 	wg.Go(func() { p.reports.run(ctx) })
 	wg.Go(func() { p.watchStatus(ctx) })
+	wg.Go(func() { p.watchPresence(ctx) })
 	wg.Wait()
 }
 
-// Health returns nil while FPM answers, else the reason why it is thought not to.
+// Remove deletes the pool's metrics. Call it when Run has returned, or will not be called.
+func (p *Pool) Remove() { p.metrics.removePool(p) }
+
+// report sets the pool's gauges.
+func (p *Pool) report() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.metrics.slotsChanged(p, p.limit, p.used)
+	p.metrics.poolGate(p, p.gate.open())
+	p.metrics.poolSilent(p, p.silent)
+}
+
+// Health returns nil while FPM answers and takes jobs, else the reason why it is thought not to.
 func (p *Pool) Health() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.gate.reason != nil {
+		return p.gate.reason
+	}
+	return p.silence()
+}
+
+// shutReason returns why no job of the pool may start, nil if they may.
+func (p *Pool) shutReason() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.gate.reason
@@ -97,7 +134,7 @@ func (p *Pool) Health() error {
 func (p *Pool) shutPool(reason error) {
 	p.mu.Lock()
 	news := p.gate.shut(reason)
-	p.metrics.poolGate(p.opts.Name, false)
+	p.metrics.poolGate(p, false)
 	p.mu.Unlock()
 	if news {
 		p.log.Warn("php-fpm is unavailable", "listen", p.opts.Listen, "reason", reason)
@@ -108,7 +145,8 @@ func (p *Pool) shutPool(reason error) {
 func (p *Pool) openPool() {
 	p.mu.Lock()
 	news := p.gate.unshut()
-	p.metrics.poolGate(p.opts.Name, true)
+	p.lastSeen = time.Now()
+	p.metrics.poolGate(p, true)
 	p.grant()
 	p.mu.Unlock()
 	if news {

@@ -23,30 +23,14 @@ var (
 	errNoSuchChild = errors.New("the child is gone")
 )
 
-// killChild kills the child that said hello on conn, age ago. It makes sure first that pid is that child: a pid
-// comes from PHP code and may be another's in another pid namespace, and we may be root.
-//
-// The caller's connection is open and not over: so the child is alive and works for it alone.
+// killChild kills the child that said hello on conn, age ago, if pid is that child for certain.
 func killChild(pid int, age time.Duration, conn net.Conn) error {
-	if pid <= 1 {
-		return errNotOurs
-	}
-	process, err := os.FindProcess(pid) // holds a pidfd: from here on the pid cannot become another's
+	c, err := findChild(pid, age, conn)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = process.Release() }()
-	stat, err := proc.Read(pid)
-	if err != nil {
-		return errNoSuchChild
-	}
-	if youngerThan(age, stat) {
-		return fmt.Errorf("%w: it is younger than the run", errNotOurs)
-	}
-	if err := isPeer(conn, pid, stat.Parent); err != nil {
-		return err
-	}
-	return process.Signal(syscall.SIGKILL)
+	defer c.release()
+	return c.kill()
 }
 
 // youngerThan reports that the process is younger than age, by more than the clocks' grain, or that nobody knows.

@@ -127,7 +127,7 @@ func TestCrowdIsWhoeverIsNotUs(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := &Pool{opts: PoolOptions{Listen: tt.listen, Status: tt.status, Children: 8}, listen: parseListen(tt.listen)}
+			p := &Pool{opts: PoolOptions{Listen: tt.listen, Status: tt.status, Children: 8}, listen: parseListen(tt.listen), children: 8}
 			if got := p.crowded(tt.page, tt.err, tt.used); got != tt.want {
 				t.Errorf("crowded = %v", got)
 			}

@@ -11,11 +11,11 @@ import (
 const killPatience = 2 * time.Second
 
 // stop kills the script's child: by its pid where that is allowed and certain, else through FPM. Closing the
-// connection would not stop it (FPM-FACTS 5). The connection's end shows later that it worked.
+// connection would not stop it (FPM-FACTS 5). A child that has ended before counts as stopped.
 func (r *run) stop(ctx context.Context) error {
 	p := r.topic.pool
 	way := stoppedBySignal
-	err := killChild(r.result.PID, time.Since(r.begun), r.exchange.conn.Conn)
+	err := r.killChild()
 	if err != nil {
 		way = stoppedByFPM
 		if askErr := p.kill(context.WithoutCancel(ctx), r.result.PID); askErr != nil {
@@ -25,7 +25,15 @@ func (r *run) stop(ctx context.Context) error {
 	}
 	p.metrics.stopped(p.opts.Name, way)
 	r.facts.stopped = true
+	r.mourn()
 	return nil
+}
+
+func (r *run) killChild() error {
+	if r.child != nil {
+		return r.child.kill()
+	}
+	return killChild(r.result.PID, time.Since(r.begun), r.exchange.conn.Conn)
 }
 
 // kill asks FPM to kill one of its children: first where the status page has a socket of its own, which answers

@@ -52,3 +52,16 @@ func TestMetricsFollowTheConventions(t *testing.T) {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
 }
+
+func TestAForgottenTopicLeavesNoSeries(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	m := queue.NewMetrics(reg, []string{"mail", "sms"})
+	both, err := testutil.GatherAndCount(reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Forget("sms")
+	if one, err := testutil.GatherAndCount(reg); err != nil || 2*one != both {
+		t.Errorf("%d of %d series are left (%v), want half of them", one, both, err)
+	}
+}

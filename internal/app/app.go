@@ -76,6 +76,7 @@ type app struct {
 	queue    *queue.Metrics
 	fastcgi  *fastcgi.Metrics
 	pools    *pools
+	series   users
 	reloads  *prometheus.CounterVec
 
 	mu       sync.Mutex
@@ -97,6 +98,7 @@ func newApp(o Options) *app {
 		}, []string{"result"}),
 	}
 	a.pools = newPools(a.fastcgi, a.log)
+	a.series = users{gone: a.queue.Forget}
 	for _, result := range []string{reloadDone, reloadSame, reloadRefused} {
 		a.reloads.WithLabelValues(result)
 	}

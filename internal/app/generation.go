@@ -75,7 +75,7 @@ func (a *app) newGeneration(ctx context.Context, cfg *config.Config) (*generatio
 	for _, t := range cfg.Topics {
 		g.topics = append(g.topics, a.newTopic(g, t))
 	}
-	if err := a.pools.start(ctx, g.pools); err != nil {
+	if err := a.pools.start(ctx, g.pools, cfg.FPM); err != nil {
 		a.retire(g)
 		return nil, err
 	}
@@ -89,6 +89,7 @@ func (a *app) retire(g *generation) {
 	a.mu.Unlock()
 	for _, t := range g.topics {
 		t.fpm.Remove()
+		a.series.leave(t.name)
 	}
 	a.pools.release(g.pools)
 	_ = g.rdb.Close()
@@ -97,6 +98,7 @@ func (a *app) retire(g *generation) {
 func (a *app) newTopic(g *generation, t config.Topic) *topic {
 	store := queue.NewStore(g.rdb, g.cfg.Redis.KeyPrefix, t.Queue)
 	fpm := g.pools[t.Pool].NewTopic(t.FPM)
+	a.series.add(t.Name)
 	return &topic{
 		name:  t.Name,
 		store: store,

@@ -22,7 +22,7 @@ func deadPools(t *testing.T) (*pools, map[string]fastcgi.PoolOptions) {
 
 func TestPoolsEndAlthoughAGenerationStillHasThem(t *testing.T) {
 	p, opts := deadPools(t)
-	if err := p.start(t.Context(), p.acquire(opts)); err != nil {
+	if err := p.start(t.Context(), p.acquire(opts), opts); err != nil {
 		t.Fatal(err)
 	}
 	stopped := make(chan struct{})
@@ -53,5 +53,25 @@ func TestAPoolWhoseOptionsStayOutlivesAReload(t *testing.T) {
 	p.release(next)
 	if len(p.open) != 0 {
 		t.Errorf("%d pools are open although nobody uses them", len(p.open))
+	}
+}
+
+// Two pools beside each other would run more jobs at once than either of them may.
+func TestAPoolOutlivesAChangeOfItsChildren(t *testing.T) {
+	p, opts := deadPools(t)
+	old := p.acquire(opts)
+	changed := opts["default"]
+	changed.Children = 2
+	next := p.acquire(map[string]fastcgi.PoolOptions{"default": changed})
+	if old["default"] != next["default"] {
+		t.Error("other children made a second pool")
+	}
+	changed.Listen += ".new"
+	other := p.acquire(map[string]fastcgi.PoolOptions{"default": changed})
+	if old["default"] == other["default"] {
+		t.Error("another address is the same pool")
+	}
+	for _, got := range []map[string]*openPool{old, next, other} {
+		p.release(got)
 	}
 }

@@ -29,6 +29,9 @@ func (a *app) reload(ctx context.Context) *generation {
 	old := a.generation().cfg
 	if sameConfig(old, cfg) {
 		a.reloads.WithLabelValues(reloadSame).Inc()
+		if err := prepare(ctx, a.generation().pools); err != nil { // their files may have changed
+			a.log.ErrorContext(ctx, "reload: what php-fpm needs is not all there", "error", err)
+		}
 		a.log.InfoContext(ctx, "reload: nothing has changed")
 		return nil
 	}

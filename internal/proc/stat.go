@@ -17,6 +17,7 @@ const ticksPerSecond = 100
 // Stat is what /proc/<pid>/stat says of a process, as far as it matters here.
 type Stat struct {
 	Parent int
+	Ended  bool    // a zombie: it runs no more, and its parent has not noticed yet
 	start  float64 // ticks since boot
 }
 
@@ -32,12 +33,15 @@ func Read(pid int) (Stat, error) {
 	if len(fields) <= startTime {
 		return Stat{}, fmt.Errorf("read the stat of pid %d: %d fields behind the name", pid, len(fields))
 	}
-	s := Stat{}
+	s := Stat{Ended: strings.Contains("ZXx", fields[0])}
 	var parentErr, startErr error
 	s.Parent, parentErr = strconv.Atoi(fields[parent])
 	s.start, startErr = strconv.ParseFloat(fields[startTime], 64)
 	return s, errors.Join(parentErr, startErr)
 }
+
+// Same reports that s and other, both of one pid, tell of one process, and not of one and its successor.
+func (s Stat) Same(other Stat) bool { return s.start == other.start }
 
 // Age returns for how long the process has been running. It compares two readings of the kernel's own clock, so
 // that a step of the wall clock does not matter.
