@@ -40,7 +40,7 @@ func TestEveryFieldCaseNamesTestsThatExist(t *testing.T) {
 			}
 		}
 	}
-	for _, row := range strings.Split(read(t, fieldCases), "\n") {
+	for row := range strings.SplitSeq(read(t, fieldCases), "\n") {
 		if strings.HasPrefix(row, "| C") && !caseRow.MatchString(row) {
 			t.Errorf("not a row of four columns: %s", row)
 		}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os/exec"
@@ -81,4 +82,64 @@ func TestStatusShowsTheDeadAndTheOldestDueJob(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), "1000") || !strings.Contains(string(text), "1m3") {
 		t.Errorf("%v in %s", err, text)
 	}
+}
+
+// C55: at every moment each job that has not ended lies in some key, whatever is killed.
+func TestAtNoMomentAJobIsNowhere(t *testing.T) {
+	t.Parallel()
+	const jobs = 300
+	r := newRig(t, 4)
+	config := r.config("", "lease = \"3s\"\nretry = [\"50ms\"]")
+	texts := r.produce(jobs, 500, 10, 10)
+	p := r.start(config)
+	samples, next := 0, time.Now().Add(300*time.Millisecond)
+	for deadline := time.Now().Add(time.Minute); len(r.runs("E")) < jobs && time.Now().Before(deadline); samples++ {
+		lying := r.everywhere()
+		ended := r.runs("E") // later: what has left the keys has ended before
+		for _, text := range texts {
+			uuid := uuidOf(t, text)
+			if !lying[uuid] && ended[uuid] == 0 {
+				t.Fatalf("%s is in no key and has not ended", uuid)
+			}
+		}
+		<-time.After(5 * time.Millisecond)
+		if time.Now().After(next) {
+			p.kill()
+			p = r.start(config)
+			next = time.Now().Add(300 * time.Millisecond)
+		}
+	}
+	r.wantEmpty(10 * time.Second)
+	t.Logf("%d samples", samples)
+}
+
+// everywhere returns the uuids of the texts in all four keys, seen at one moment.
+func (r *rig) everywhere() map[string]bool {
+	r.t.Helper()
+	texts, err := r.rdb.Eval(context.Background(), `
+		local all = {}
+		for i, key in ipairs(KEYS) do
+			local list = i <= 2 and redis.call('ZRANGE', key, 0, -1) or redis.call('LRANGE', key, 0, -1)
+			for _, text in ipairs(list) do all[#all + 1] = text end
+		end
+		return all`,
+		[]string{"delay:pool:" + topic, "delay:running:" + topic, "delay:ready:" + topic, "delay:dead:" + topic}).StringSlice()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	uuids := make(map[string]bool, len(texts))
+	for _, text := range texts {
+		uuids[uuidOf(r.t, text)] = true
+	}
+	return uuids
+}
+
+// uuidOf reads a job's uuid.
+func uuidOf(t testing.TB, text string) string {
+	t.Helper()
+	var job struct{ UUID string }
+	if err := json.Unmarshal([]byte(text), &job); err != nil {
+		t.Fatal(err)
+	}
+	return job.UUID
 }

@@ -62,8 +62,11 @@ func TestAKeyPrefixStandsBeforeEveryKeyAndOthersAreLeftAlone(t *testing.T) {
 	r.start(r.through(fmt.Sprintf("url = %q\nkey_prefix = %q", r.redis.URL(), prefix), `retry = ["300ms"]`))
 	eventually(t, 20*time.Second, func() error {
 		keys, err := r.rdb.Keys(ctx, "*").Result()
-		if err != nil || len(keys) != 3 || r.rdb.LLen(ctx, prefix+"delay:dead:"+topic).Val() != 1 {
-			return fmt.Errorf("keys %q, %v; want the two of other applications, and dead with its prefix", keys, err)
+		if err != nil {
+			return err
+		}
+		if len(keys) != 3 || r.rdb.LLen(ctx, prefix+"delay:dead:"+topic).Val() != 1 {
+			return fmt.Errorf("keys %q, want the two of other applications, and dead with its prefix", keys)
 		}
 		return nil
 	})
