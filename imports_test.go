@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"internal/app"},
 	{"internal/admin", "internal/config"},
 	{"queue", "fastcgi"},
-	{"compat", "php-client"},
+	{"compat", "php-client", "internal/proc"},
 }
 
 // testOnly are packages that no shipped code may import, and whose own code may import everything.

@@ -3,6 +3,8 @@
 // It knows the keys, the job text and its surgical edits, PHP's JSON escaping, dead records, and the
 // outcomes of a run. It does no I/O and imports the standard library only.
 //
+// What it must keep to is docs/contract.md, which comments cite as CONTRACT.
+//
 // # The way of a job
 //
 //	PHP ──ZADD──► pool ──promote──► ready ──claim──► running ──complete──► gone

@@ -27,6 +27,7 @@ type Job struct {
 // The fields of a job that the sidecar knows (CONTRACT 1.2); all others are the business's.
 const (
 	uuidField = otherField + 1 + iota
+	topicField
 	retryField
 	crashesField
 	lastErrorField
@@ -39,6 +40,8 @@ func jobField(name string) field {
 	switch name {
 	case "uuid":
 		return uuidField
+	case "topic":
+		return topicField
 	case "retry":
 		return retryField
 	case "crashes":
@@ -85,6 +88,10 @@ func (j Job) UUID() string {
 	}
 	return ""
 }
+
+// Topic returns the topic that the job itself names, or "" when it names none. That is the producer's own
+// note, and no part of the contract: the key says which topic a job belongs to.
+func (j Job) Topic() string { return stringOf(j.value(topicField)) }
 
 // Tries returns retry, how often the job has failed, read as PHP's (int) reads it; 0 when absent. A count
 // beyond the integers is the largest one that can still be raised by 1.

@@ -26,7 +26,3 @@ func NewDelayKeys(prefix, topic string) DelayKeys {
 
 // Idem returns the key of the idempotency mark of uuid (CONTRACT 1.4).
 func (k DelayKeys) Idem(uuid string) string { return k.idem + uuid }
-
-// OwnKey returns a key of the sidecar's own. None of them begins with "delay:" or "queue:" behind the
-// prefix: operators scan those by pattern.
-func OwnKey(prefix, name string) string { return prefix + "sidecar:" + name }

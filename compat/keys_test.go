@@ -1,18 +1,10 @@
 package compat_test
 
 import (
-	"strings"
 	"testing"
 
 	"sidecar/compat"
 )
-
-func TestOurOwnKeysStandApartFromTheTopics(t *testing.T) {
-	wantText(t, "key", compat.OwnKey("shop:", "seen"), "shop:sidecar:seen")
-	if key := compat.OwnKey("", "seen"); strings.HasPrefix(key, "delay:") || strings.HasPrefix(key, "queue:") {
-		t.Errorf("%s is among the keys operators scan", key)
-	}
-}
 
 func TestOnlyTheFirstHashTagCounts(t *testing.T) {
 	for key, tag := range map[string]string{
@@ -36,10 +28,15 @@ func TestOnlyTheFirstHashTagCounts(t *testing.T) {
 }
 
 func TestATopicWithAHashTagKeepsItsKeysTogether(t *testing.T) {
-	keys := compat.NewDelayKeys("p:", "{order_timeout}")
-	for _, key := range []string{keys.Ready, keys.Running, keys.Dead, keys.Idem("a1"), compat.OwnKey("p:", "{order_timeout}")} {
-		if compat.HashSlot(key) != compat.HashSlot(keys.Pool) {
-			t.Errorf("%s and %s are in two slots", key, keys.Pool)
+	for topic, want := range map[string]string{
+		"{order_timeout}": "",
+		"order_timeout":   "p:delay:ready:order_timeout",
+	} {
+		if got := compat.NewDelayKeys("p:", topic).OutsideSlot(); got != want {
+			t.Errorf("%s: %q is in a slot of its own, want %q", topic, got, want)
 		}
+	}
+	if got := compat.NewDelayKeys("{p}:", "order_timeout").OutsideSlot(); got != "" {
+		t.Errorf("with a hash tag in the prefix %q is in a slot of its own", got)
 	}
 }

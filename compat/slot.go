@@ -19,6 +19,18 @@ func HashSlot(key string) int {
 	return int(crc16(key)) % slots
 }
 
+// OutsideSlot returns the first of the keys, marks included, that is not in the Cluster slot of Pool: no script can
+// then move a job. It is "" when all are in one slot.
+func (k DelayKeys) OutsideSlot() string {
+	slot := HashSlot(k.Pool)
+	for _, key := range []string{k.Ready, k.Running, k.Dead, k.Idem("uuid")} {
+		if HashSlot(key) != slot {
+			return key
+		}
+	}
+	return ""
+}
+
 // crc16 is computed bit by bit: it runs a few times at start, a table would be longer than its use.
 func crc16(s string) uint16 {
 	var crc uint16

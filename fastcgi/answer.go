@@ -61,8 +61,7 @@ func (a *answer) member(text []byte) ([]byte, bool) {
 		a.BootMS = n
 	case "mem":
 		a.Memory = int64(n)
-	case "pid":
-		a.PID = int(n)
+	case "pid": // it said so in its hello
 	case "delay_ms":
 		a.DelayMS = n
 	case "out_size":

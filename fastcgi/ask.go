@@ -49,7 +49,10 @@ func (p *Pool) ask(ctx context.Context, at address, params map[string]string, n 
 	if r.greeted || x.ended() {
 		return p.answer(x, r, n)
 	}
-	return facts{}, errors.Join(errBusy, ctx.Err())
+	if ctx.Err() != nil {
+		return facts{}, errors.Join(errBusy, ctx.Err())
+	}
+	return facts{}, fmt.Errorf("%w within %s: php-fpm hangs, all its children are busy, or what listens there is not php-fpm", errBusy, patience)
 }
 
 // answer says what came back.

@@ -44,12 +44,21 @@ func (b bridgeFile) seenByFPM(name string) (string, bool) {
 	return inside, ok && strings.HasPrefix(inside, "/")
 }
 
-// ensure writes the bridge unless it is there. It is called before every run: cleaners of /run and /tmp come by night.
+// ensure writes the bridge unless it is there, by its size. It is called before every run: cleaners of /run and /tmp
+// come by night, and a full disk cuts files short.
 func (b bridgeFile) ensure() error {
-	if b.given || exists(b.host()) {
+	if b.given {
+		return nil
+	}
+	if stat, err := os.Lstat(b.host()); err == nil && whole(stat) {
 		return nil
 	}
 	return b.install()
+}
+
+// whole reports that a file can be the bridge, as far as that shows without reading it.
+func whole(stat fs.FileInfo) bool {
+	return stat.Mode().IsRegular() && stat.Mode().Perm()&0o444 == 0o444 && stat.Size() == int64(len(phpclient.Bridge))
 }
 
 // install puts the bridge in its place, also over one whose content is not what its name says.
@@ -63,8 +72,10 @@ func (b bridgeFile) install() error {
 	if err := b.makeDir(); err != nil {
 		return err
 	}
-	if text, err := os.ReadFile(b.host()); err == nil && bytes.Equal(text, phpclient.Bridge) {
-		return nil
+	if stat, err := os.Lstat(b.host()); err == nil && whole(stat) {
+		if text, err := os.ReadFile(b.host()); err == nil && bytes.Equal(text, phpclient.Bridge) {
+			return nil
+		}
 	}
 	if err := writeFile(b.host(), phpclient.Bridge); err != nil {
 		return fmt.Errorf("bridge_dir = %q: write the bridge: %w", b.dir, err)
@@ -108,7 +119,7 @@ func onlyTrustedWrite(dir string, last bool) error {
 		return fmt.Errorf("%s has mode %s: want a directory that group and others cannot write, or they could run code as FPM's user", dir, stat.Mode())
 	}
 	if own, ok := stat.Sys().(*syscall.Stat_t); ok && last && own.Uid != 0 && int(own.Uid) != os.Geteuid() {
-		return fmt.Errorf("%s belongs to uid %d: want a directory of root's or the sidecar's own", dir, own.Uid)
+		return fmt.Errorf("%s belongs to uid %d and this is uid %d: want a directory of root's or the sidecar's own, or sudo -u '#%d' before the command", dir, own.Uid, os.Geteuid(), own.Uid)
 	}
 	return nil
 }

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// lookEvery is how often a crew looks after workers that have nothing to do.
-	lookEvery = time.Second
+	// crewLooksEvery is how often a crew looks after workers that have nothing to do.
+	crewLooksEvery = time.Second
 	// pongPatience is how long an idle worker may take to answer (DESIGN 6.3).
 	pongPatience = 250 * time.Millisecond
 	// startBackoff bounds the pauses between starts that fail.
@@ -107,7 +107,7 @@ func (c *crew) arrange(now time.Time) plan {
 	c.permit(now)
 	c.count(now)
 	if !c.drained && c.staying() < c.topic.opts.MinWorkers {
-		todo.soonest(now, lookEvery)
+		todo.soonest(now, crewLooksEvery)
 	}
 	if len(c.takers) > 0 {
 		todo.soonest(now, patience)

@@ -100,7 +100,7 @@ func TestChrootedPool(t *testing.T) {
 	}
 	f := testenv.StartFPM(t, testenv.FPMOptions{Chroot: jail})
 	outside := newRig(t, f, func(o *fastcgi.PoolOptions) { o.Chroot = jail })
-	if err := outside.pool.Prepare(); err == nil || !strings.Contains(err.Error(), "below the chroot") {
+	if err := outside.pool.Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "below the chroot") {
 		t.Errorf("bridge_dir outside the chroot: %v", err)
 	}
 	for path, code := range map[string]string{"app/r1/h.php": `<?php echo 'success ', __DIR__;`} {
@@ -201,23 +201,23 @@ func TestTheBridgeIsWrittenAgainWhenItVanishes(t *testing.T) {
 func TestPrepareRefusesWhatOthersCanWrite(t *testing.T) {
 	f := testenv.StartFPM(t, testenv.FPMOptions{})
 	r := newRig(t, f, func(o *fastcgi.PoolOptions) { o.BridgeDir = f.Shared() })
-	if err := r.pool.Prepare(); err == nil || !strings.Contains(err.Error(), "group and others cannot write") {
+	if err := r.pool.Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "group and others cannot write") {
 		t.Errorf("a directory that all may write: %v", err)
 	}
 	file := f.Script("file", "")
 	r = newRig(t, f, func(o *fastcgi.PoolOptions) { o.BridgeDir = filepath.Join(file, "dir") })
-	if err := r.pool.Prepare(); err == nil || !strings.Contains(err.Error(), "set bridge_dir") {
+	if err := r.pool.Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "set bridge_dir") {
 		t.Errorf("a directory that cannot be made: %v", err)
 	}
 	r.topic("/srv/raw.php", raw)
-	if err := r.pool.Prepare(); err != nil {
+	if err := r.pool.Prepare(t.Context()); err != nil {
 		t.Errorf("raw topics alone need no bridge: %v", err)
 	}
 }
 
 func TestPrepareRepairsABridgeThatWasChanged(t *testing.T) {
 	f := testenv.StartFPM(t, testenv.FPMOptions{})
-	if err := newRig(t, f).pool.Prepare(); err != nil {
+	if err := newRig(t, f).pool.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	bridges, _ := filepath.Glob(filepath.Join(f.Dir, "sidecar", "bridge-*.php"))
@@ -245,4 +245,44 @@ func TestDeployedBridgeIsUsedAsItIs(t *testing.T) {
 	if written, _ := filepath.Glob(filepath.Join(f.Dir, "sidecar", "*.php")); len(written) != 0 {
 		t.Errorf("written all the same: %v", written)
 	}
+}
+
+// onlyBridge returns the path of the bridge that the rig's pool has written.
+func onlyBridge(t *testing.T, f *testenv.FPM) string {
+	t.Helper()
+	bridges, _ := filepath.Glob(filepath.Join(f.Dir, "sidecar", "bridge-*.php"))
+	if len(bridges) != 1 {
+		t.Fatalf("bridges: %v", bridges)
+	}
+	return bridges[0]
+}
+
+// What is cut short shows by its size before every run; what is altered, when it answers without a sign.
+func TestADamagedBridgeIsMendedWhileJobsRun(t *testing.T) {
+	f := testenv.StartFPM(t, testenv.FPMOptions{})
+	r := newRig(t, f)
+	topic := r.handler("ok")
+	r.run()
+	r.opened(topic)
+	bridge := onlyBridge(t, f)
+	if err := os.Truncate(bridge, 100); err != nil {
+		t.Fatal(err)
+	}
+	wantVerdict(t, topic.Run(t.Context(), job(t, "")), compat.Done, "")
+	if err := os.Chmod(bridge, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantVerdict(t, topic.Run(t.Context(), job(t, "")), compat.Done, "")
+
+	text, err := os.ReadFile(bridge)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(text, "<?php exit;")
+	if err := os.WriteFile(bridge, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	wantVerdict(t, topic.Run(t.Context(), job(t, "")), compat.Unavailable, "did not run the script")
+	r.opened(topic)
+	wantVerdict(t, topic.Run(t.Context(), job(t, "")), compat.Done, "")
 }

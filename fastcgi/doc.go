@@ -18,8 +18,9 @@
 // END_REQUEST and leaks goroutines when cancelled, so that conn reads the records itself, keeps what
 // matters, and shows gofast nothing but the END_REQUEST that ends its loop. One connection a job: FPM binds
 // a child to each kept connection, and that gives a guarantee. While our connection is open and END_REQUEST
-// has not been followed by its close, the child that said hello on it works for us alone, so that stopping
-// it by pid cannot hit another's request.
+// has not been followed by its close, the child that said hello on it works for us alone as long as it lives,
+// so that stopping it cannot hit another's request. It may die and the connection stay open all the same:
+// what a script starts inherits it. So the child itself is watched, where it is on this host for certain.
 //
 // # Mode worker
 //
@@ -49,5 +50,6 @@
 // Both gates are shut until FPM, and the topic's files, have been seen; [Pool.Run] looks. What shuts a gate:
 //
 //	pool    dial errors, a full backlog (EAGAIN), descriptors used up (EMFILE), an answer that is no FastCGI
+//	        a look, every few seconds without jobs, that finds nobody who listens
 //	topic   handler, bootstrap or bridge missing or denied; a run that ended before its hello
 package fastcgi

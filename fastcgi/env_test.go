@@ -68,7 +68,7 @@ func newRig(t testing.TB, f *testenv.FPM, set ...func(*fastcgi.PoolOptions)) *ri
 // run prepares the pool and runs it until the test ends.
 func (r *rig) run() *rig {
 	r.t.Helper()
-	if err := r.pool.Prepare(); err != nil {
+	if err := r.pool.Prepare(r.t.Context()); err != nil {
 		r.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.t.Context()))

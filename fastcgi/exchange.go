@@ -41,7 +41,7 @@ func dial(ctx context.Context, to address, r *reply, hello chan<- greeting) (*ex
 	return &exchange{conn: c, client: client}, err
 }
 
-// send starts a request, on a connection whose last one is over. The returned channel is closed when the reply is over.
+// send starts a request, on a connection whose last one is done. The returned channel is closed when the reply is over.
 func (x *exchange) send(params map[string]string, body string) (<-chan struct{}, error) {
 	size := 0
 	for name, value := range params {
@@ -49,9 +49,6 @@ func (x *exchange) send(params map[string]string, body string) (<-chan struct{},
 	}
 	if size > paramsLimit {
 		return nil, errTooManyParams
-	}
-	if x.done != nil {
-		<-x.done // gofast's goroutines of the request before
 	}
 	x.conn.over = make(chan struct{})
 	x.conn.written.Store(false)

@@ -1,6 +1,9 @@
 package fastcgi
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Kill asks FPM to kill a child, as a run does that may not kill it itself.
 func Kill(ctx context.Context, p *Pool, pid int) error { return p.kill(ctx, pid) }
@@ -17,3 +20,6 @@ func TopicSlots(t *Topic) int {
 	defer t.pool.mu.Unlock()
 	return t.used
 }
+
+// SetPatience changes how long jobs may wait for a child before that is told. Call it before the pool runs.
+func SetPatience(p *Pool, d time.Duration) { p.patience = d }

@@ -3,6 +3,7 @@ package fastcgi
 import (
 	"context"
 	"errors"
+	"net"
 	"time"
 )
 
@@ -12,8 +13,8 @@ const leavePatience = 3 * time.Second
 // hellosUnderWay is how long a stopping sidecar lets its own goroutines hand over a hello that has arrived.
 const hellosUnderWay = 50 * time.Millisecond
 
-// follow waits for the run's end and says how it came. Nothing is closed before that: as long as the connection
-// is open, FPM's child works for this run alone, and the same pid means the same script.
+// follow waits for the run's end and says how it came. Nothing is closed before that, or before the child is gone: as
+// long as the connection is open, a child that lives works for this run alone.
 func (r *run) follow(ctx context.Context, over <-chan struct{}) {
 	stopping := ctx.Done()
 	for {
@@ -35,6 +36,10 @@ func (r *run) follow(ctx context.Context, over <-chan struct{}) {
 			over = next
 		case <-r.deadline:
 			r.overdue(ctx)
+		case <-r.lookAgain:
+			r.look()
+		case <-r.lastWords:
+			r.cutOff(ctx)
 		case <-r.giveUp:
 			r.leave()
 			return
@@ -52,7 +57,9 @@ func (r *run) begin(g greeting) {
 	r.facts.started = true
 	r.result.Started, r.result.PID, r.result.PHP = true, g.pid, g.php
 	r.startClocks()
+	r.meet()
 	p := r.topic.pool
+	p.heard(r)
 	p.metrics.started(p.opts.Name, r.begun.Sub(r.sent))
 }
 
@@ -84,6 +91,11 @@ func (r *run) askAgain() (<-chan struct{}, bool) {
 	if r.facts.raw || !r.facts.started || r.facts.sign != nil || r.printed != nil || r.asked || !x.ended() {
 		return nil, false
 	}
+	select {
+	case <-x.done:
+	case <-time.After(leavePatience): // it answered without reading the request: no FPM does
+		return nil, false
+	}
 	r.asked = true
 	r.reply = newTailReply(r.nonce, r.topic.opts.OutputLimit)
 	x.conn.reply = r.reply
@@ -98,6 +110,9 @@ func (r *run) askAgain() (<-chan struct{}, bool) {
 // over says how the reply ended. A sign counts with the END_REQUEST behind it, of the run's own request.
 func (r *run) over() {
 	err := r.exchange.conn.overErr
+	if errors.Is(err, net.ErrClosed) {
+		err = errHeldOpen
+	}
 	if r.facts.sign == nil && (err == nil || r.asked) {
 		r.facts.sign = r.printed
 	}

@@ -1,10 +1,6 @@
 package fastcgi
 
-import (
-	"errors"
-	"math/rand/v2"
-	"time"
-)
+import "errors"
 
 // errNotSeen is why a gate is shut at first.
 var errNotSeen = errors.New("not seen yet")
@@ -37,13 +33,4 @@ func (g *gate) unshut() bool {
 	news := g.reason != nil
 	g.reason = nil
 	return news
-}
-
-// backoff is how long to wait after so many faults: none at the very start, then doubling up to most, ±25 %.
-func backoff(faults int, most time.Duration) time.Duration {
-	if faults == 0 {
-		return 0
-	}
-	d := min(25*time.Millisecond<<min(faults, 20), most)
-	return d*3/4 + rand.N(d/2)
 }

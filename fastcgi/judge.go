@@ -42,8 +42,10 @@ type facts struct {
 	late    bool          // the timeout passed
 	stopped bool          // we killed the script
 	going   bool          // the sidecar stops
-	elapsed time.Duration // since the hello
+	elapsed time.Duration // since the hello; without one, since the request
 	timeout time.Duration
+
+	patience time.Duration // with a job that no child takes
 
 	sign    *sign
 	status  int
@@ -79,11 +81,11 @@ func judge(f facts) (compat.Outcome, scope) {
 	case unready:
 		return unavailable(f.cause.Error()), topicGate
 	case withdrawn:
-		return unavailable("the sidecar stopped before the script started"), nobody
+		return unavailable(f.unbegun()), nobody
 	case abandoned:
 		return f.timedOut("could not be stopped: abandoned, may still run"), nobody
 	case held:
-		return compat.Outcome{Verdict: compat.Unavailable, Error: "the sidecar stopped, the script may still run", Held: true}, nobody
+		return compat.Outcome{Verdict: compat.Unavailable, Error: f.left(), Held: true}, nobody
 	}
 	panic(fmt.Sprintf("fastcgi: unknown ending %d", f.ending))
 }
@@ -156,6 +158,25 @@ func (f facts) judgeCut() (compat.Outcome, scope) {
 	}
 	return unavailable(fmt.Sprintf("connection lost before the start sign: %v", f.cause)), topicGate
 }
+
+// unbegun says why a job was taken back.
+func (f facts) unbegun() string {
+	if f.inVain() {
+		return noChild(f.elapsed).Error()
+	}
+	return "the sidecar stopped before the script started"
+}
+
+// left says why a job was left to itself.
+func (f facts) left() string {
+	if f.inVain() {
+		return noChild(f.elapsed).Error() + "; it may still begin"
+	}
+	return "the sidecar stopped, the script may still run"
+}
+
+// inVain reports that no child took the job although there was time enough.
+func (f facts) inVain() bool { return !f.raw && !f.started && f.elapsed > f.patience }
 
 // noScript reports FPM's own words for a script that it cannot open. A handler's 404 is not one of them.
 func (f facts) noScript() bool {

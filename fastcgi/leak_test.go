@@ -3,6 +3,7 @@ package fastcgi_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"sync"
 	"testing"
@@ -26,7 +27,7 @@ func TestNothingLeaks(t *testing.T) {
 	goroutines, files := runtime.NumGoroutine(), openFiles(t)
 
 	ctx, cancel := context.WithCancel(t.Context())
-	if err := r.pool.Prepare(); err != nil {
+	if err := r.pool.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
@@ -64,7 +65,10 @@ func TestNothingLeaks(t *testing.T) {
 
 func TestMetricsAreWellFormed(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	fastcgi.NewMetrics(reg, []string{"default", "slow"}, []string{"mail"})
+	m := fastcgi.NewMetrics(reg, []string{"default"}, []string{"mail"})
+	o := fastcgi.DefaultPoolOptions()
+	o.Name, o.Listen = "slow", "unix:///run/php/php-fpm.sock" // as a reload brings one
+	fastcgi.NewPool(o, slog.New(slog.DiscardHandler), m).NewTopic(validTopic())
 	problems, err := testutil.GatherAndLint(reg)
 	if err != nil || len(problems) != 0 {
 		t.Errorf("%v, %v", problems, err)

@@ -168,7 +168,9 @@ func (r *resident) withdraw(over <-chan struct{}) {
 func (r *resident) stop(ctx context.Context, again, giveUp *<-chan time.Time) bool {
 	l, p := &r.life, r.crew.topic.pool
 	l.attempts++
-	err := p.stop(ctx, l.call.PID, time.Since(r.greetedAt()), l.exchange.conn.Conn)
+	err := p.stop(ctx, l.call.PID, func() error {
+		return killChild(l.call.PID, time.Since(r.greetedAt()), l.exchange.conn.Conn)
+	})
 	switch {
 	case err == nil:
 		l.stopped = true

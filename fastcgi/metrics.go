@@ -12,12 +12,15 @@ type Metrics struct {
 	slots     *prometheus.GaugeVec     // pool: slots that jobs may use now
 	used      *prometheus.GaugeVec     // pool
 	poolShut  *prometheus.GaugeVec     // pool
+	silent    *prometheus.GaugeVec     // pool: nobody takes its jobs
 	topicShut *prometheus.GaugeVec     // topic
 	dials     *prometheus.CounterVec   // pool: dials that led nowhere
 	start     *prometheus.HistogramVec // pool: from the request to the hello
 	stops     *prometheus.CounterVec   // pool, way
 	queue     *prometheus.GaugeVec     // pool: FPM's listen queue
 	resident  workerMetrics
+
+	pools, topics owners
 }
 
 // stopWay says how a script that ran too long came to its end.
@@ -41,6 +44,7 @@ func NewMetrics(reg prometheus.Registerer, pools, topics []string) *Metrics {
 		slots:     gauge("sidecar_fpm_slots", "Children of the pool that jobs may occupy now.", "pool"),
 		used:      gauge("sidecar_fpm_slots_used", "Children of the pool that jobs occupy.", "pool"),
 		poolShut:  gauge("sidecar_fpm_gate_shut", "1 while no job of the pool may start.", "pool"),
+		silent:    gauge("sidecar_fpm_silent", "1 while jobs wait for a child and none has taken one for 10 s.", "pool"),
 		topicShut: gauge("sidecar_topic_gate_shut", "1 while no job of the topic may start.", "topic"),
 		queue:     gauge("sidecar_fpm_listen_queue", "Requests that wait for a child, by FPM's status page.", "pool"),
 		dials: factory.NewCounterVec(prometheus.CounterOpts{
@@ -56,25 +60,68 @@ func NewMetrics(reg prometheus.Registerer, pools, topics []string) *Metrics {
 		resident: newWorkerMetrics(reg, topics),
 	}
 	for _, pool := range pools {
-		m.slots.WithLabelValues(pool)
-		m.used.WithLabelValues(pool)
-		m.poolShut.WithLabelValues(pool).Set(1)
-		m.dials.WithLabelValues(pool)
-		m.start.WithLabelValues(pool)
-		m.queue.WithLabelValues(pool)
-		for _, way := range []stopWay{stoppedBySignal, stoppedByFPM, stoppedNot, stoppedAbandoned} {
-			m.stops.WithLabelValues(pool, string(way))
-		}
+		m.makePool(pool)
 	}
 	for _, topic := range topics {
-		m.topicShut.WithLabelValues(topic).Set(1)
+		m.makeTopic(topic)
 	}
 	return m
 }
 
-func (m *Metrics) slotsChanged(pool string, limit, used int) {
-	m.slots.WithLabelValues(pool).Set(float64(limit))
-	m.used.WithLabelValues(pool).Set(float64(used))
+// addPool makes the series of a pool, unless they are there. A reload may bring new ones.
+func (m *Metrics) addPool(p *Pool) {
+	m.pools.add(p.opts.Name, p)
+	m.makePool(p.opts.Name)
+	p.report()
+}
+
+// removePool deletes the series of a pool with the last of its name.
+func (m *Metrics) removePool(p *Pool) {
+	of := prometheus.Labels{"pool": p.opts.Name}
+	m.pools.leave(p.opts.Name, p, func() {
+		for _, vec := range []*prometheus.MetricVec{
+			m.slots.MetricVec, m.used.MetricVec, m.poolShut.MetricVec, m.silent.MetricVec,
+			m.dials.MetricVec, m.start.MetricVec, m.stops.MetricVec, m.queue.MetricVec,
+		} {
+			vec.DeletePartialMatch(of)
+		}
+	})
+}
+
+// makePool makes the series of a pool, whose gate is shut at first.
+func (m *Metrics) makePool(pool string) {
+	m.slots.WithLabelValues(pool)
+	m.used.WithLabelValues(pool)
+	m.poolShut.WithLabelValues(pool).Set(gaugeOf(true))
+	m.silent.WithLabelValues(pool)
+	m.dials.WithLabelValues(pool)
+	m.start.WithLabelValues(pool)
+	m.queue.WithLabelValues(pool)
+	for _, way := range []stopWay{stoppedBySignal, stoppedByFPM, stoppedNot, stoppedAbandoned} {
+		m.stops.WithLabelValues(pool, string(way))
+	}
+}
+
+// addTopic makes the series of a topic, unless they are there.
+func (m *Metrics) addTopic(t *Topic) {
+	m.topics.add(t.opts.Topic, t)
+	m.makeTopic(t.opts.Topic)
+	t.report()
+}
+
+// removeTopic deletes the series of a topic with the last of its name.
+func (m *Metrics) removeTopic(t *Topic) {
+	m.topics.leave(t.opts.Topic, t, func() { m.topicShut.DeleteLabelValues(t.opts.Topic) })
+}
+
+// makeTopic makes the series of a topic, whose gate is shut at first.
+func (m *Metrics) makeTopic(topic string) { m.topicShut.WithLabelValues(topic).Set(gaugeOf(true)) }
+
+func (m *Metrics) slotsChanged(p *Pool, limit, used int) {
+	m.pools.set(p.opts.Name, p, func() {
+		m.slots.WithLabelValues(p.opts.Name).Set(float64(limit))
+		m.used.WithLabelValues(p.opts.Name).Set(float64(used))
+	})
 }
 
 func (m *Metrics) dialFailed(pool string) { m.dials.WithLabelValues(pool).Inc() }
@@ -87,19 +134,25 @@ func (m *Metrics) stopped(pool string, way stopWay) {
 	m.stops.WithLabelValues(pool, string(way)).Inc()
 }
 
-func (m *Metrics) poolGate(pool string, open bool) {
-	m.poolShut.WithLabelValues(pool).Set(shutValue(open))
+func (m *Metrics) poolGate(p *Pool, open bool) {
+	m.pools.set(p.opts.Name, p, func() { m.poolShut.WithLabelValues(p.opts.Name).Set(gaugeOf(!open)) })
 }
 
-func (m *Metrics) topicGate(topic string, open bool) {
-	m.topicShut.WithLabelValues(topic).Set(shutValue(open))
+func (m *Metrics) poolSilent(p *Pool, silent bool) {
+	m.pools.set(p.opts.Name, p, func() { m.silent.WithLabelValues(p.opts.Name).Set(gaugeOf(silent)) })
 }
 
-func (m *Metrics) listenQueue(pool string, n int) { m.queue.WithLabelValues(pool).Set(float64(n)) }
+func (m *Metrics) topicGate(t *Topic, open bool) {
+	m.topics.set(t.opts.Topic, t, func() { m.topicShut.WithLabelValues(t.opts.Topic).Set(gaugeOf(!open)) })
+}
 
-func shutValue(open bool) float64 {
-	if open {
-		return 0
+func (m *Metrics) listenQueue(p *Pool, n int) {
+	m.pools.set(p.opts.Name, p, func() { m.queue.WithLabelValues(p.opts.Name).Set(float64(n)) })
+}
+
+func gaugeOf(yes bool) float64 {
+	if yes {
+		return 1
 	}
-	return 1
+	return 0
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sidecar/fastcgi"
+	"sidecar/internal/testenv"
 )
 
 // validPool returns a pool that holds.
@@ -21,23 +22,6 @@ func validTopic() fastcgi.TopicOptions {
 	o := fastcgi.DefaultTopicOptions()
 	o.Topic, o.Workers, o.Script = "order_timeout", 8, "/srv/jobs/order_timeout.php"
 	return o
-}
-
-// wantFaults fails unless err holds one line for each beginning in want, in order, and says what is wanted.
-func wantFaults(t *testing.T, err error, want ...string) {
-	t.Helper()
-	var got []string
-	if err != nil {
-		got = strings.Split(err.Error(), "\n")
-	}
-	if len(got) != len(want) {
-		t.Fatalf("got %d faults, want %d:\n%s", len(got), len(want), strings.Join(got, "\n"))
-	}
-	for i := range got {
-		if !strings.HasPrefix(got[i], want[i]) || !strings.Contains(got[i], "want ") {
-			t.Errorf("got %q, want %q and what is wanted", got[i], want[i])
-		}
-	}
 }
 
 func TestPoolsThatHold(t *testing.T) {
@@ -68,7 +52,7 @@ func TestPoolsThatHold(t *testing.T) {
 
 func TestPoolsThatDoNotHoldAreAllReported(t *testing.T) {
 	o := fastcgi.PoolOptions{Status: "status", BridgePath: "bridge.php", BridgeDir: "/", Chroot: "/srv/"}
-	wantFaults(t, o.Validate(), `listen = "": `, "children = 0: ", `status = "status": `, `bridge_path = "bridge.php": `, `bridge_dir = "/": `, `chroot = "/srv/": `)
+	testenv.WantFaults(t, o.Validate(), `listen = "": `, "children = 0: ", `status = "status": `, `bridge_path = "bridge.php": `, `bridge_dir = "/": `, `chroot = "/srv/": `)
 }
 
 func TestAListenThatIsNearlyRightIsSpelledOut(t *testing.T) {
@@ -97,7 +81,7 @@ func TestStatusAddressesThatDoNotHold(t *testing.T) {
 	} {
 		o := validPool()
 		o.Status = status
-		wantFaults(t, o.Validate(), "status = ")
+		testenv.WantFaults(t, o.Validate(), "status = ")
 	}
 }
 
@@ -108,7 +92,7 @@ func TestWorkerSocketsThatOthersCouldReachDoNotHold(t *testing.T) {
 	} {
 		o := validPool()
 		o.WorkerSocket = socket
-		wantFaults(t, o.Validate(), "worker_socket = ")
+		testenv.WantFaults(t, o.Validate(), "worker_socket = ")
 	}
 }
 
@@ -201,7 +185,7 @@ func TestTopicsThatDoNotHoldAreAllReported(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := validTopic()
 			tt.change(&o)
-			wantFaults(t, o.Validate(), tt.want...)
+			testenv.WantFaults(t, o.Validate(), tt.want...)
 		})
 	}
 }

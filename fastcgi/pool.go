@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // Pool is one PHP-FPM pool: its slots, its gate, and the files the bridge needs.
@@ -25,12 +26,21 @@ type Pool struct {
 	wake chan struct{} // tells Run that a gate was shut
 	hire chan struct{} // tells Run of a new crew
 
-	mu      sync.Mutex
-	gate    gate
-	topics  []*Topic
-	limit   int // slots there are now
-	used    int
-	waiting []*waiter // in order of arrival
+	looking sync.Mutex // held while somebody looks whether FPM is there
+
+	mu       sync.Mutex
+	gate     gate
+	topics   []*Topic
+	children int // slots there are when nobody else needs them
+	limit    int // slots there are now
+	used     int
+	waiting  []*waiter // in order of arrival
+
+	lastSeen  time.Time          // when FPM last took a connection
+	lastHello time.Time          // when a child last took a job
+	unheard   map[*run]time.Time // when they were sent that no child has taken yet
+	silent    bool               // it has been said that no child takes jobs
+	patience  time.Duration      // helloPatience
 }
 
 // NewPool returns a pool whose gate is shut until [Pool.Run] has seen FPM answer. The options have been validated.
@@ -44,28 +54,33 @@ func NewPool(opts PoolOptions, log *slog.Logger, m *Metrics) *Pool {
 		wake:    make(chan struct{}, 1),
 		hire:    make(chan struct{}, 1),
 		gate:    newGate(),
-		limit:   opts.Children,
+
+		children: opts.Children,
+		limit:    opts.Children,
+		unheard:  make(map[*run]time.Time),
+		patience: helloPatience,
 	}
 	p.reports = newReports(newSocket(p.bridge, "report", opts.Name, "", p.log))
 	p.workers = newCallbacks(newSocket(p.bridge, "worker", opts.Name, strings.TrimPrefix(opts.WorkerSocket, "tcp://"), p.log))
+	m.addPool(p)
 	return p
 }
 
 // Prepare writes the bridge and opens the sockets that bridges call. Call it after the pool's topics are made: a pool whose
 // topics are all raw needs neither. The error says what to do.
-func (p *Pool) Prepare() error {
+func (p *Pool) Prepare(ctx context.Context) error {
 	if p.allRaw() {
 		return nil
 	}
 	if err := p.bridge.install(); err != nil {
 		return fmt.Errorf("fpm %q: %w", p.opts.Name, err)
 	}
-	err := p.reports.listen(context.Background())
+	err := p.reports.listen(ctx)
 	if err != nil && !p.bridge.given {
 		return fmt.Errorf("fpm %q: %w", p.opts.Name, err)
 	}
 	if err != nil { // a deployed bridge works without, but for scripts that finish their request early
-		p.log.Warn("no report socket", "error", err)
+		p.log.WarnContext(ctx, "no report socket", "error", err)
 	}
 	if err := p.listenForWorkers(); err != nil {
 		return fmt.Errorf("fpm %q: %w", p.opts.Name, err)
@@ -108,11 +123,34 @@ func (p *Pool) Run(ctx context.Context) {
 	wg.Go(func() { p.workers.run(ctx, p.workers.serve) })
 	wg.Go(func() { p.keepCrews(ctx) })
 	wg.Go(func() { p.watchStatus(ctx) })
+	wg.Go(func() { p.watchPresence(ctx) })
 	wg.Wait()
 }
 
-// Health returns nil while FPM answers, else the reason why it is thought not to.
+// Remove deletes the pool's metrics. Call it when Run has returned, or will not be called.
+func (p *Pool) Remove() { p.metrics.removePool(p) }
+
+// report sets the pool's gauges.
+func (p *Pool) report() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.metrics.slotsChanged(p, p.limit, p.used)
+	p.metrics.poolGate(p, p.gate.open())
+	p.metrics.poolSilent(p, p.silent)
+}
+
+// Health returns nil while FPM answers and takes jobs, else the reason why it is thought not to.
 func (p *Pool) Health() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.gate.reason != nil {
+		return p.gate.reason
+	}
+	return p.silence()
+}
+
+// shutReason returns why no job of the pool may start, nil if they may.
+func (p *Pool) shutReason() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.gate.reason
@@ -122,7 +160,7 @@ func (p *Pool) Health() error {
 func (p *Pool) shutPool(reason error) {
 	p.mu.Lock()
 	news := p.gate.shut(reason)
-	p.metrics.poolGate(p.opts.Name, false)
+	p.metrics.poolGate(p, false)
 	p.mu.Unlock()
 	if news {
 		p.log.Warn("php-fpm is unavailable", "listen", p.opts.Listen, "reason", reason)
@@ -133,7 +171,8 @@ func (p *Pool) shutPool(reason error) {
 func (p *Pool) openPool() {
 	p.mu.Lock()
 	news := p.gate.unshut()
-	p.metrics.poolGate(p.opts.Name, true)
+	p.lastSeen = time.Now()
+	p.metrics.poolGate(p, true)
 	p.grant()
 	for _, t := range p.topics {
 		t.nudge()

@@ -80,7 +80,7 @@ func (p *Pool) reopen(ctx context.Context) {
 // the pool's return begins it anew.
 func (t *Topic) reopen(ctx context.Context) {
 	p := t.pool
-	for p.pause(ctx, &t.gate, topicProbeEvery) && p.Health() == nil {
+	for p.pause(ctx, &t.gate, topicProbeEvery) && p.shutReason() == nil && t.listed() {
 		err := t.check(ctx)
 		if err == nil {
 			p.endProbing(&t.gate)
@@ -168,6 +168,9 @@ func (t *Topic) check(ctx context.Context) error {
 	case err != nil:
 		return err
 	case answer.sign == nil:
+		if err := p.bridge.install(); err != nil { // it may have been altered, at the same length
+			return err
+		}
 		return fmt.Errorf("bridge %s: %s", p.bridge.path, answer.refusal())
 	case answer.sign.Verdict != "done":
 		return errors.New(answer.sign.Error)

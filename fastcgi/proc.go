@@ -1,7 +1,6 @@
 package fastcgi
 
 import (
-	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -13,10 +12,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
-)
 
-// ticksPerSecond is USER_HZ, the same on every Linux this runs on.
-const ticksPerSecond = 100
+	"sidecar/internal/proc"
+)
 
 var (
 	// errNotOurs reports a pid that is not, or not for certain, the child that said hello.
@@ -25,62 +23,20 @@ var (
 	errNoSuchChild = errors.New("the child is gone")
 )
 
-// killChild kills the child that said hello on conn, age ago. It makes sure first that pid is that child: a pid
-// comes from PHP code and may be another's in another pid namespace, and we may be root.
-//
-// The caller's connection is open and not over: so the child is alive and works for it alone.
+// killChild kills the child that said hello on conn, age ago, if pid is that child for certain.
 func killChild(pid int, age time.Duration, conn net.Conn) error {
-	if pid <= 1 {
-		return errNotOurs
-	}
-	process, err := os.FindProcess(pid) // holds a pidfd: from here on the pid cannot become another's
+	c, err := findChild(pid, age, conn)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = process.Release() }()
-	stat, err := readStat(pid)
-	if err != nil {
-		return errNoSuchChild
-	}
-	if stat.startedWithin(age) {
-		return fmt.Errorf("%w: it is younger than the run", errNotOurs)
-	}
-	if err := isPeer(conn, pid, stat.parent); err != nil {
-		return err
-	}
-	return process.Signal(syscall.SIGKILL)
+	defer c.release()
+	return c.kill()
 }
 
-// procStat is what /proc/<pid>/stat says, as far as it matters here.
-type procStat struct {
-	parent int
-	start  int // ticks since boot
-}
-
-func readStat(pid int) (procStat, error) {
-	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-	if err != nil {
-		return procStat{}, err
-	}
-	// "pid (name) state parent …", and the name may hold blanks and brackets
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	if len(fields) < 20 {
-		return procStat{}, fmt.Errorf("read the stat of pid %d: %d fields", pid, len(fields))
-	}
-	parent, err := strconv.Atoi(fields[1])
-	start, err2 := strconv.Atoi(fields[19])
-	return procStat{parent: parent, start: start}, errors.Join(err, err2)
-}
-
-// startedWithin reports that the process is younger than age, by more than the clocks' grain.
-func (s procStat) startedWithin(age time.Duration) bool {
-	text, err := os.ReadFile("/proc/uptime")
-	up, _, _ := strings.Cut(string(text), " ")
-	now, err2 := strconv.ParseFloat(up, 64)
-	if err != nil || err2 != nil {
-		return true
-	}
-	return float64(s.start)/ticksPerSecond > now-age.Seconds()+0.1
+// youngerThan reports that the process is younger than age, by more than the clocks' grain, or that nobody knows.
+func youngerThan(age time.Duration, stat proc.Stat) bool {
+	own, err := stat.Age()
+	return err != nil || own < age-100*time.Millisecond
 }
 
 // isPeer makes sure that pid is at the other end of conn: on a unix socket a child of the process that listens

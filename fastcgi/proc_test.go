@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"sidecar/internal/proc"
+	"sidecar/internal/testenv"
 )
 
 // bystander starts a process that has nothing to do with any run.
@@ -47,7 +50,10 @@ func connected(t *testing.T, network, address string) net.Conn {
 // A pid comes from PHP code: only the child at the other end of the connection is ever killed.
 func TestOnlyTheRunsOwnChildIsKilled(t *testing.T) {
 	old := bystander(t)
-	<-time.After(300 * time.Millisecond) // so that it is older than a run of 50 ms
+	testenv.Poll(t, 5*time.Second, "a child older than a run of 50 ms", func() bool {
+		stat, err := proc.Read(old.Process.Pid)
+		return err == nil && !youngerThan(200*time.Millisecond, stat)
+	})
 	unix := connected(t, "unix", filepath.Join(t.TempDir(), "s.sock"))
 	tcp := connected(t, "tcp", "127.0.0.1:0")
 

@@ -115,7 +115,7 @@ func (r *resident) look(now time.Time) time.Duration {
 		if r.crew.drained {
 			r.halt(byStop)
 		}
-		return lookEvery
+		return crewLooksEvery
 	case !r.ready:
 		return r.lookAtTimeout(now, r.greeted)
 	case len(r.inHand) > 0:
@@ -155,7 +155,7 @@ func (r *resident) lookAtTimeout(now, began time.Time) time.Duration {
 	}
 	r.late = true
 	r.halt(byTimeout)
-	return lookEvery
+	return crewLooksEvery
 }
 
 // tell asks it to leave, once it has nothing in hand, and makes it when it does not.
@@ -168,7 +168,7 @@ func (r *resident) tell(now time.Time) time.Duration {
 		return left
 	}
 	r.halt(r.leaving)
-	return lookEvery
+	return crewLooksEvery
 }
 
 func (r *resident) lookAtPing(now time.Time) time.Duration {
@@ -186,12 +186,12 @@ func (r *resident) lookAtIdleness(now time.Time) time.Duration {
 		r.leaving = byIdle
 		return r.tell(now)
 	}
-	if now.Sub(r.heard) >= lookEvery {
+	if now.Sub(r.heard) >= crewLooksEvery {
 		r.pinged = now
 		r.unsent = append(r.unsent, outgoing{kind: pingFrame})
 		return pongPatience
 	}
-	next := min(lookEvery-now.Sub(r.heard), max(o.MaxAge-now.Sub(r.born), 0))
+	next := min(crewLooksEvery-now.Sub(r.heard), max(o.MaxAge-now.Sub(r.born), 0))
 	if left := patience - now.Sub(r.since); left > 0 { // from then on others may have its slot
 		next = min(next, left)
 	}

@@ -30,9 +30,14 @@ type run struct {
 	begun    time.Time        // the hello; raw: the request
 	deadline <-chan time.Time // of the timeout, then of the next attempt to stop the script
 	giveUp   <-chan time.Time // abandon_after, or the sidecar's own patience when it stops
-	printed  *sign            // found in the output
-	asked    bool             // a second request is on the connection
-	attempts int              // to stop the script
+	child    *child           // whom the hello came from; nil where that is not certain
+
+	lookAgain <-chan time.Time // whether the child lives
+	lastWords <-chan time.Time // the child is gone: how long what it wrote may take
+
+	printed  *sign // found in the output
+	asked    bool  // a second request is on the connection
+	attempts int   // to stop the script
 	facts    facts
 	result   Result
 }
@@ -46,7 +51,7 @@ func (t *Topic) Run(ctx context.Context, job compat.Job) Result {
 	r := &run{
 		topic: t, job: job, nonce: newNonce(), sent: time.Now(),
 		hellos: make(chan greeting, 1), verdicts: make(chan sign, 1),
-		facts: facts{raw: !t.opts.Bridge, timeout: t.opts.Timeout, success: t.opts.SuccessBody},
+		facts: facts{raw: !t.opts.Bridge, timeout: t.opts.Timeout, patience: t.pool.patience, success: t.opts.SuccessBody},
 	}
 	r.through(ctx)
 	return r.conclude()
@@ -79,8 +84,11 @@ func (r *run) through(ctx context.Context) {
 	if r.facts.raw { // nothing will say when the script starts
 		r.startClocks()
 	}
+	p.sent(r)
 	r.follow(ctx, over)
+	p.unsent(r)
 	r.exchange.close()
+	r.child.release()
 	r.facts.written = r.exchange.conn.written.Load() // only now has gofast's writing goroutine ended for certain
 	r.take()
 }

@@ -60,7 +60,7 @@ func TestSlotsAreSharedByWeight(t *testing.T) {
 
 func TestBatchesAreSharedToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, topics := openPoolWith(8, TopicOptions{Topic: "a"}, TopicOptions{Topic: "b"})
+		p, topics := openPoolWith(8, TopicOptions{Topic: "a", Weight: 1}, TopicOptions{Topic: "b", Weight: 1})
 		p.setLimit(0)
 		got := make([]int, 2)
 		for i, topic := range topics {
@@ -77,7 +77,7 @@ func TestBatchesAreSharedToo(t *testing.T) {
 
 func TestCancelledWaiterLeavesNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, topics := openPoolWith(1, TopicOptions{Topic: "a"})
+		p, topics := openPoolWith(1, TopicOptions{Topic: "a", Weight: 1})
 		topics[0].Acquire(t.Context(), 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		got := -1
@@ -127,7 +127,7 @@ func TestCrowdIsWhoeverIsNotUs(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := &Pool{opts: PoolOptions{Listen: tt.listen, Status: tt.status, Children: 8}, listen: parseListen(tt.listen)}
+			p := &Pool{opts: PoolOptions{Listen: tt.listen, Status: tt.status, Children: 8}, listen: parseListen(tt.listen), children: 8}
 			if got := p.crowded(tt.page, tt.err, tt.used); got != tt.want {
 				t.Errorf("crowded = %v", got)
 			}

@@ -40,7 +40,6 @@ type sign struct {
 	BootMS  float64 `json:"boot_ms"`
 	MS      float64 `json:"ms"`
 	Memory  int64   `json:"mem"`
-	PID     int     `json:"pid"`
 }
 
 // open returns the sign in payload if its hash shows that the holder of the nonce made it.

@@ -74,7 +74,7 @@ func (p *Pool) grant() {
 		}
 		return w.got > 0
 	})
-	p.metrics.slotsChanged(p.opts.Name, p.limit, p.used)
+	p.metrics.slotsChanged(p, p.limit, p.used)
 	p.press()
 }
 
@@ -94,11 +94,30 @@ func (p *Pool) poorest() *waiter {
 	return poorest
 }
 
+// SetChildren says how many of the pool's children jobs may occupy from now on. Slots above that which are in use
+// run out with their jobs.
+func (p *Pool) SetChildren(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.limit == p.children { // nobody else needs any
+		p.limit = n
+	}
+	p.children, p.limit = n, min(p.limit, n)
+	p.grant()
+}
+
+// slots returns how many there are when nobody else needs children.
+func (p *Pool) slots() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.children
+}
+
 // setLimit says how many slots there are now.
 func (p *Pool) setLimit(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.limit = n
+	p.limit = min(n, p.children)
 	p.grant()
 }
 

@@ -53,3 +53,28 @@ func TestNobodyWaitsBehindATopicThatIsShut(t *testing.T) {
 	cancel()
 	wg.Wait()
 }
+
+func TestSlotsBeyondFewerChildrenRunOut(t *testing.T) {
+	f := testenv.StartFPM(t, testenv.FPMOptions{})
+	r := newRig(t, f, func(o *fastcgi.PoolOptions) { o.Children = 4 })
+	topic := r.handler("ok", func(o *fastcgi.TopicOptions) { o.Workers = 8 })
+	r.run()
+	r.opened(topic)
+	if got := topic.Acquire(t.Context(), 8); got != 4 {
+		t.Fatalf("got %d of 4 slots", got)
+	}
+	r.pool.SetChildren(2)
+	topic.Release(2)
+	if acquires(t, topic, 50*time.Millisecond) {
+		t.Error("a third slot of two")
+	}
+	topic.Release(1)
+	if got := topic.Acquire(t.Context(), 8); got != 1 {
+		t.Errorf("got %d of the 1 that is free", got)
+	}
+	r.pool.SetChildren(5)
+	if got := topic.Acquire(t.Context(), 8); got != 3 {
+		t.Errorf("got %d of the 3 that came with more children", got)
+	}
+	topic.Release(5)
+}

@@ -179,13 +179,3 @@ func fileName(name string) string {
 		return '_'
 	}, name)
 }
-
-// pauseFor waits for d, or until ctx is done.
-func pauseFor(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}

@@ -18,7 +18,6 @@ type statusPage struct {
 	Queue  int `json:"listen queue"`
 	Idle   int `json:"idle processes"`
 	Active int `json:"active processes"`
-	Total  int `json:"total processes"`
 }
 
 // watchStatus follows FPM's status page while jobs run or want to, and takes slots back while others wait for a child.
@@ -37,7 +36,7 @@ func (p *Pool) watchStatus(ctx context.Context) {
 			return
 		}
 		used, limit, wanted := p.load()
-		if used == 0 && !wanted || p.Health() != nil {
+		if used == 0 && !wanted || p.shutReason() != nil {
 			continue
 		}
 		page, err := p.askStatus(ctx, at, path)
@@ -45,7 +44,7 @@ func (p *Pool) watchStatus(ctx context.Context) {
 			p.log.WarnContext(ctx, "php-fpm's status page does not answer", "status", p.opts.Status, "error", err)
 		}
 		last = err
-		p.setLimit(nextLimit(limit, p.opts.Children, p.crowded(page, err, used)))
+		p.setLimit(nextLimit(limit, p.slots(), p.crowded(page, err, used)))
 	}
 }
 
@@ -62,7 +61,7 @@ func (p *Pool) askStatus(ctx context.Context, at address, path string) (statusPa
 	if err := json.Unmarshal(answer.output, &page); err != nil {
 		return statusPage{}, fmt.Errorf("%s is no status page: %s", path, answer.refusal())
 	}
-	p.metrics.listenQueue(p.opts.Name, page.Queue)
+	p.metrics.listenQueue(p, page.Queue)
 	return page, nil
 }
 
@@ -70,7 +69,7 @@ func (p *Pool) askStatus(ctx context.Context, at address, path string) (statusPa
 func (p *Pool) crowded(page statusPage, err error, used int) bool {
 	switch {
 	case errors.Is(err, errBusy): // not even the status page got one
-		return used < p.opts.Children && !p.opts.ownStatusPage()
+		return used < p.slots() && !p.opts.ownStatusPage()
 	case err != nil:
 		return false
 	case page.Queue > 0:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"time"
 )
 
@@ -12,18 +11,20 @@ import (
 const killPatience = 2 * time.Second
 
 // stop kills the script's child: by its pid where that is allowed and certain, else through FPM. Closing the
-// connection would not stop it (FPM-FACTS 5). The connection's end shows later that it worked.
+// connection would not stop it (FPM-FACTS 5). A child that has ended before counts as stopped.
 func (r *run) stop(ctx context.Context) error {
-	err := r.topic.pool.stop(ctx, r.result.PID, time.Since(r.begun), r.exchange.conn.Conn)
-	r.facts.stopped = r.facts.stopped || err == nil
-	return err
+	if err := r.topic.pool.stop(ctx, r.result.PID, r.killChild); err != nil {
+		return err
+	}
+	r.facts.stopped = true
+	r.mourn()
+	return nil
 }
 
-// stop kills the child that said hello on c, age ago.
-func (p *Pool) stop(ctx context.Context, pid int, age time.Duration, c net.Conn) error {
+// stop has the child pid killed: by kill where that can be, else by FPM.
+func (p *Pool) stop(ctx context.Context, pid int, kill func() error) error {
 	way := stoppedBySignal
-	err := killChild(pid, age, c)
-	if err != nil {
+	if err := kill(); err != nil {
 		way = stoppedByFPM
 		if askErr := p.kill(context.WithoutCancel(ctx), pid); askErr != nil {
 			p.metrics.stopped(p.opts.Name, stoppedNot)
@@ -32,6 +33,13 @@ func (p *Pool) stop(ctx context.Context, pid int, age time.Duration, c net.Conn)
 	}
 	p.metrics.stopped(p.opts.Name, way)
 	return nil
+}
+
+func (r *run) killChild() error {
+	if r.child != nil {
+		return r.child.kill()
+	}
+	return killChild(r.result.PID, time.Since(r.begun), r.exchange.conn.Conn)
 }
 
 // kill asks FPM to kill one of its children: first where the status page has a socket of its own, which answers

@@ -198,6 +198,10 @@ func TestTimeoutWithoutTheRightToKill(t *testing.T) {
 		r := newRig(t, f, func(o *fastcgi.PoolOptions) { o.BridgeDir = own }).run()
 		topic := r.topic(filepath.Join(dir, "handlers", "sleep.php"), timeout(300*time.Millisecond))
 		wantVerdict(t, topic.Run(t.Context(), sleeper(t, "a1", filepath.Join(dir, "shared"), 10)), compat.TimedOut, "stopped")
+		since := time.Now()
+		shell := r.topic(filepath.Join(dir, "shell.php"), timeout(300*time.Millisecond))
+		wantVerdict(t, shell.Run(t.Context(), job(t, "")), compat.TimedOut, "stopped")
+		wantSoon(t, r, since)
 		return
 	}
 	if os.Geteuid() != 0 {
@@ -205,6 +209,7 @@ func TestTimeoutWithoutTheRightToKill(t *testing.T) {
 	}
 	f := testenv.StartFPM(t, testenv.FPMOptions{})
 	f.Handler("sleep")
+	f.Script("shell.php", `<?php shell_exec('sleep 25');`)
 	f.Shared()
 	runAs(t, "daemon", env+"="+f.Dir)
 }

@@ -30,9 +30,8 @@ type Topic struct {
 // NewTopic adds a topic to the pool. Its gate is shut until [Pool.Run] has seen its files. Workers = 0 stands for the pool's children.
 func (p *Pool) NewTopic(opts TopicOptions) *Topic {
 	if opts.Workers == 0 {
-		opts.Workers = p.opts.Children
+		opts.Workers = p.slots()
 	}
-	opts.Weight = max(1, opts.Weight)
 	t := &Topic{opts: opts, pool: p, log: p.log.With("topic", opts.Topic), gate: newGate()}
 	if opts.Mode == ModeWorker {
 		t.crew = newCrew(t, opts.Workers)
@@ -40,6 +39,7 @@ func (p *Pool) NewTopic(opts TopicOptions) *Topic {
 	p.mu.Lock()
 	p.topics = append(p.topics, t)
 	p.mu.Unlock()
+	p.metrics.addTopic(t)
 	p.wakeProber()
 	select {
 	case p.hire <- struct{}{}:
@@ -52,8 +52,23 @@ func (p *Pool) NewTopic(opts TopicOptions) *Topic {
 func (t *Topic) Remove() {
 	t.Drain()
 	t.pool.mu.Lock()
-	defer t.pool.mu.Unlock()
 	t.pool.topics = slices.DeleteFunc(t.pool.topics, func(have *Topic) bool { return have == t })
+	t.pool.mu.Unlock()
+	t.pool.metrics.removeTopic(t)
+}
+
+// listed reports that the topic has not been removed.
+func (t *Topic) listed() bool {
+	t.pool.mu.Lock()
+	defer t.pool.mu.Unlock()
+	return slices.Contains(t.pool.topics, t)
+}
+
+// report sets the topic's gauge.
+func (t *Topic) report() {
+	t.pool.mu.Lock()
+	defer t.pool.mu.Unlock()
+	t.pool.metrics.topicGate(t, t.gate.open())
 }
 
 // Handle runs job and returns what it came to. It imposes the topic's timeout; when ctx is done, the script is
@@ -102,6 +117,20 @@ func (t *Topic) Release(n int) {
 	t.releaseSlots(n)
 }
 
+// Try is Run for somebody who waits for the answer: it gives up when no child takes the job. It needs [Pool.Run] no
+// more than Run does.
+func (t *Topic) Try(ctx context.Context, job compat.Job) Result {
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	timer := time.AfterFunc(t.pool.patience, func() {
+		if t.pool.awaited() {
+			giveUp()
+		}
+	})
+	defer timer.Stop()
+	return t.Run(ctx, job)
+}
+
 // Health returns why no job of the topic may start although the pool is up, nil if they may.
 func (t *Topic) Health() error {
 	t.pool.mu.Lock()
@@ -113,7 +142,7 @@ func (t *Topic) shut(reason error) {
 	p := t.pool
 	p.mu.Lock()
 	news := t.gate.shut(reason)
-	p.metrics.topicGate(t.opts.Topic, false)
+	p.metrics.topicGate(t, false)
 	p.mu.Unlock()
 	if news {
 		t.log.Warn("the topic's jobs cannot start", "reason", reason)
@@ -125,7 +154,7 @@ func (t *Topic) open() {
 	p := t.pool
 	p.mu.Lock()
 	news := t.gate.unshut()
-	p.metrics.topicGate(t.opts.Topic, true)
+	p.metrics.topicGate(t, true)
 	p.grant()
 	p.mu.Unlock()
 	t.nudge()

@@ -229,7 +229,7 @@ func TestOutOfDescriptorsIsWaiting(t *testing.T) {
 	f := testenv.StartFPM(t, testenv.FPMOptions{})
 	r := newRig(t, f)
 	topic := r.handler("ok")
-	if err := r.pool.Prepare(); err != nil {
+	if err := r.pool.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	var before syscall.Rlimit

@@ -191,7 +191,7 @@ func TestNothingOfWorkersLeaks(t *testing.T) {
 	slow := r.worker("slow", `usleep(10000000);`, timeout(100*time.Millisecond))
 	goroutines, files := runtime.NumGoroutine(), openFiles(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	if err := r.pool.Prepare(); err != nil {
+	if err := r.pool.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	var running sync.WaitGroup

@@ -30,6 +30,12 @@ namespace Sidecar\Bridge {
         private const ERROR_CHARACTERS = 500;
         private const TRACE_CHARACTERS = 2000;
 
+        /** Where a deferring handler names no delay: none at all would run the job again at once, and so for ever. */
+        private const DEFAULT_DELAY_MS = 5000;
+
+        /** A year: beyond that the number is a mistake, and it must fit an integer. */
+        private const MAX_DELAY_MS = 31536000000;
+
         /** @var string */
         private $verdict;
 
@@ -60,6 +66,15 @@ namespace Sidecar\Bridge {
             return new self(self::FAILED, $why, $trace);
         }
 
+        /** What a handler says by returning. */
+        public static function returned($result, bool $failOnFalse): self
+        {
+            if (Unrun::is($result)) {
+                return self::failed('returned a ' . \strtolower(\get_class($result)) . ': its code has not run');
+            }
+            return $result === false && $failOnFalse ? self::failed('the handler returned false') : self::done();
+        }
+
         public static function rejected(string $why): self
         {
             return new self(self::REJECTED, $why);
@@ -86,7 +101,7 @@ namespace Sidecar\Bridge {
                 return new self(self::REJECTED, $error, $trace);
             }
             if (self::isNamed($thrown, 'DeferJob')) {
-                return new self(self::DEFERRED, $error, '', self::delayMsOf($thrown));
+                return self::deferred($error, ...self::delayOf($thrown));
             }
             return new self(self::FAILED, $error, $trace);
         }
@@ -143,12 +158,25 @@ namespace Sidecar\Bridge {
                 $verdict = self::FAILED;
             }
             $own = $said['error'] ?? null;
-            return new self(
-                $verdict,
-                \is_string($own) && $own !== '' ? $own : $error,
-                $verdict === self::FAILED || $verdict === self::REJECTED ? $trace : '',
-                $verdict === self::DEFERRED ? self::ms($said['delay_ms'] ?? 0, 1) : 0
-            );
+            $error = \is_string($own) && $own !== '' ? $own : $error;
+            if ($verdict === self::DEFERRED) {
+                return self::deferred($error, $said['delay_ms'] ?? null, 1);
+            }
+            return new self($verdict, $error, $verdict === self::DONE ? '' : $trace);
+        }
+
+        /** Deferred by $delay times $unit ms, or by what stands in for it; then the error says so first. */
+        private static function deferred(string $error, $delay, int $unit): self
+        {
+            $ms = \is_numeric($delay) ? \ceil($delay * $unit) : 0.0;
+            if (!\is_finite($ms) || $ms <= 0) {
+                $note = 'deferred by 5 s, as it names no delay above 0: ';
+                return new self(self::DEFERRED, $note . $error, '', self::DEFAULT_DELAY_MS);
+            }
+            if ($ms > self::MAX_DELAY_MS) {
+                return new self(self::DEFERRED, 'deferred by a year at most: ' . $error, '', self::MAX_DELAY_MS);
+            }
+            return new self(self::DEFERRED, $error, '', (int) $ms);
         }
 
         private static function isNamed(\Throwable $thrown, string $shortName): bool
@@ -161,21 +189,26 @@ namespace Sidecar\Bridge {
             return false;
         }
 
-        private static function delayMsOf(\Throwable $thrown): int
+        /** The delay that the class holds, however it is spelt, and how many ms one of it is. */
+        private static function delayOf(\Throwable $thrown): array
         {
             foreach (['delayMs' => 1, 'getDelay' => 1000, 'delay' => 1000] as $method => $unit) {
                 if (\is_callable([$thrown, $method])) {
-                    return self::ms($thrown->$method(), $unit);
+                    return [$thrown->$method(), $unit];
                 }
             }
-            // Called from outside the class, so that only public properties are seen.
-            return self::ms(\get_object_vars($thrown)['delay'] ?? 0, 1000);
+            $properties = self::properties($thrown);
+            return isset($properties['delayMs']) ? [$properties['delayMs'], 1] : [$properties['delay'] ?? null, 1000];
         }
 
-        private static function ms($delay, int $unit): int
+        /** All properties by their names, also protected and private ones: those of an object cast have a prefix. */
+        private static function properties(\Throwable $thrown): array
         {
-            // A year at most: beyond that the number is a mistake, and it must fit an integer.
-            return \is_numeric($delay) ? (int) \max(0, \min($delay * $unit, 31536000000)) : 0;
+            $properties = [];
+            foreach ((array) $thrown as $name => $value) {
+                $properties[\substr((string) $name, (int) \strrpos("\0" . $name, "\0"))] = $value;
+            }
+            return $properties;
         }
 
         /** At most so many characters, not bytes (CONTRACT 1.3), and valid UTF-8 whatever came in. */
@@ -193,6 +226,31 @@ namespace Sidecar\Bridge {
                 }
             }
             return $text;
+        }
+    }
+
+    /**
+     * Results whose code has not run to its end: whoever is given one has to run it, and nobody will.
+     */
+    final class Unrun
+    {
+        public static function is($result): bool
+        {
+            if ($result instanceof \Generator) {
+                return !self::isThrough($result);
+            }
+            return $result instanceof \Fiber && !$result->isTerminated();
+        }
+
+        /** Asks without running it, as valid() would. */
+        private static function isThrough(\Generator $generator): bool
+        {
+            try {
+                $state = new \ReflectionGenerator($generator);
+                return \method_exists($state, 'isClosed') && $state->isClosed();
+            } catch (\ReflectionException $through) { // before PHP 8.4 there is no reflection of those
+                return true;
+            }
         }
     }
 
@@ -324,11 +382,24 @@ namespace Sidecar\Bridge {
             return (int) self::read('/proc/self/stat'); // begins with it; 0 where it cannot be read
         }
 
-        public static function flush(): void
+        /**
+         * Prints, and sends what it prints, now and later: behind fastcgi_finish_request() FPM drops what waits in
+         * its buffer at the end.
+         */
+        public static function say(string $text): void
         {
+            if (self::has('ob_implicit_flush')) {
+                \ob_implicit_flush();
+            }
+            echo $text;
             if (self::has('flush')) {
                 \flush();
             }
+        }
+
+        public static function canFlush(): bool
+        {
+            return self::has('ob_implicit_flush') || self::has('flush');
         }
 
         /** Whether what we print still reaches the sidecar, as far as the last write has shown. */
@@ -435,8 +506,7 @@ namespace Sidecar\Bridge {
         public function sign(array $content): void
         {
             $words = $this->words($content);
-            echo self::line($words);
-            Php::flush();
+            Php::say(self::line($words));
             if (self::isSwallowed()) {
                 $this->ask('REPORT ' . $this->id() . ' ' . $words);
             }
@@ -462,16 +532,13 @@ namespace Sidecar\Bridge {
 
         /**
          * Whether the sign went nowhere: the client has gone, the team's code has finished the request, or an output
-         * buffer that cannot be removed holds it. On a kept connection, which the sidecar uses, what is printed after
-         * fastcgi_finish_request() still arrives; on others flush() finds out. Finishing the request ourselves would
-         * tell as well, but END would come too early then.
+         * buffer that cannot be removed holds it. On a kept connection, which the sidecar uses, what is sent after
+         * fastcgi_finish_request() still arrives; on others sending it finds out. Where nothing can be sent at once,
+         * nobody can tell.
          */
         private static function isSwallowed(): bool
         {
-            if (Php::isCutOff() || (Php::has('ob_get_level') && \ob_get_level() > 0)) {
-                return true;
-            }
-            return !Php::has('flush') && Php::has('fastcgi_finish_request') && !\fastcgi_finish_request();
+            return Php::isCutOff() || !Php::canFlush() || (Php::has('ob_get_level') && \ob_get_level() > 0);
         }
 
         private function id(): string
@@ -590,6 +657,7 @@ namespace Sidecar\Bridge {
                 $this->wishes[] = self::wish($parameter);
                 $this->takesReference = $this->takesReference || $parameter->isPassedByReference();
             }
+            $this->demandCallable();
             $this->handler = $handler;
         }
 
@@ -658,7 +726,9 @@ namespace Sidecar\Bridge {
             }
             $arguments = [];
             foreach ($this->parameters as $i => $parameter) {
-                if (!\array_key_exists($parameter->getName(), $fields) && $parameter->isOptional()) {
+                $isGiven = $this->wishes[$i] !== self::SERVICE
+                    && \array_key_exists($parameter->getName(), $fields);
+                if (!$isGiven && $parameter->isOptional()) {
                     if (!$parameter->isDefaultValueAvailable()) {
                         break; // variadic, or of a PHP function that keeps its defaults to itself
                     }
@@ -670,12 +740,24 @@ namespace Sidecar\Bridge {
             return $arguments;
         }
 
+        /**
+         * Whether there can be a call at all, before the job is looked at: if that depended on the job, one job
+         * could shut the topic's gate for all.
+         */
+        private function demandCallable(): void
+        {
+            foreach ($this->parameters as $i => $parameter) {
+                if (!$parameter->isOptional() && $this->wishes[$i] === self::SERVICE) {
+                    throw new Missing(
+                        'no job holds what parameter $' . $parameter->getName() . ' of ' . $this->name . ' asks for'
+                    );
+                }
+            }
+        }
+
         private function field(\ReflectionParameter $parameter, string $wish, array $fields, string $text)
         {
             $name = $parameter->getName();
-            if ($wish === self::SERVICE) {
-                throw new Missing('no job holds what parameter $' . $name . ' of ' . $this->name . ' asks for');
-            }
             if (!\array_key_exists($name, $fields)) {
                 throw new Unfit('the job has no field "' . $name . '", which ' . $this->name . ' asks for');
             }
@@ -933,6 +1015,9 @@ namespace Sidecar\Bridge {
         /** @var bool */
         private $signed = false;
 
+        /** @var Last|null Null until PHP destructs what is left. */
+        private $last;
+
         public function __construct()
         {
             $this->pid = Php::pid();
@@ -966,6 +1051,7 @@ namespace Sidecar\Bridge {
          */
         public function __destruct()
         {
+            $this->last = new Last($this);
             if ($this->isOver()) {
                 return;
             }
@@ -979,8 +1065,24 @@ namespace Sidecar\Bridge {
         /** The output callback behind the sign: PHP calls it when even static objects are destructed. */
         public function lastWord(string $output, int $phase): string
         {
-            $isLast = ($phase & \PHP_OUTPUT_HANDLER_FINAL) !== 0;
-            return $isLast && Run::isSpoiledByNow() ? $output . Run::signature() : $output;
+            if (($phase & \PHP_OUTPUT_HANDLER_FINAL) === 0 || $this->pid !== Php::pid()) {
+                return $output;
+            }
+            Run::noticeEnd();
+            if ($this->isCutShort()) {
+                Run::exitedLate();
+            }
+            return Run::isDone() ? $output : $output . Run::signature();
+        }
+
+        /**
+         * Whether an exit kept PHP from calling all destructors: that of an object held by a static property leaves
+         * no other trace. If code of the team's is running, it has ended our buffer itself, and the end is yet to come.
+         */
+        private function isCutShort(): bool
+        {
+            $isEnd = \count((new \RuntimeException())->getTrace()) === 2; // this and lastWord()
+            return $isEnd && ($this->last === null || $this->last->isMissed());
         }
 
         private function enlist(): bool
@@ -1064,6 +1166,32 @@ namespace Sidecar\Bridge {
         public static function callableIn($returned): ?callable
         {
             return !\is_string($returned) && \is_callable($returned) ? $returned : null;
+        }
+    }
+
+    /**
+     * The object that PHP destructs last: it calls the destructors of what is left in the order of creation, and an
+     * object that is created meanwhile comes behind all others.
+     */
+    final class Last
+    {
+        /** @var bool */
+        private $missed;
+
+        /** Before PHP 7.3 it may get the place of an object that is gone, where no destructor is called any more. */
+        public function __construct(Ending $before)
+        {
+            $this->missed = Php::has('spl_object_id') && \spl_object_id($this) > \spl_object_id($before);
+        }
+
+        public function __destruct()
+        {
+            $this->missed = false;
+        }
+
+        public function isMissed(): bool
+        {
+            return $this->missed;
         }
     }
 
@@ -1171,9 +1299,7 @@ namespace Sidecar\Bridge {
 
         public static function returned($result): void
         {
-            self::$verdict = $result === false && self::$order['fail_on_false']
-                ? Verdict::failed('the handler returned false')
-                : Verdict::done();
+            self::$verdict = Verdict::returned($result, self::$order['fail_on_false']);
         }
 
         public static function threw(\Throwable $thrown): void
@@ -1216,16 +1342,6 @@ namespace Sidecar\Bridge {
                 self::spoil('the handler set HTTP status ' . $status);
             }
             self::$wire->sign(self::content());
-        }
-
-        /** After the sign: what ended in a fatal error since is no success any more. */
-        public static function isSpoiledByNow(): bool
-        {
-            if (!self::$verdict->isDone()) {
-                return false;
-            }
-            self::noticeEnd();
-            return !self::$verdict->isDone();
         }
 
         public static function isDone(): bool
@@ -2071,9 +2187,7 @@ namespace Sidecar\Bridge {
 
         public static function returned($result): void
         {
-            self::$verdict = $result === false && self::$order['fail_on_false']
-                ? Verdict::failed('the handler returned false')
-                : Verdict::done();
+            self::$verdict = Verdict::returned($result, self::$order['fail_on_false']);
         }
 
         public static function threw(\Throwable $thrown): void

@@ -28,7 +28,7 @@ func BenchmarkAhead(b *testing.B) {
 	opts.Topic = "mail"
 	change(&opts)
 	gate := newSlots(256)
-	handle := queue.HandlerFunc(func(context.Context, compat.Job) compat.Outcome {
+	handle := handlerFunc(func(context.Context, compat.Job) compat.Outcome {
 		if n.Add(1) == int64(b.N) {
 			close(all)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -36,6 +37,7 @@ func CheckServer(ctx context.Context, rdb redis.UniversalClient, prefix string, 
 	}
 	warnings = append(warnings, roleWarnings(info)...)
 	warnings = append(warnings, evictionWarnings(ctx, rdb, info)...)
+	warnings = append(warnings, skewWarnings(ctx, rdb)...)
 	for _, topic := range topics {
 		warnings = append(warnings, prefixWarnings(ctx, rdb, prefix, topic)...)
 	}
@@ -147,6 +149,29 @@ func evictionWarnings(ctx context.Context, rdb redis.UniversalClient, info map[s
 		return []string{"maxmemory-policy is " + policy + ": when memory is full redis may evict idempotency marks, and any queue key that somebody gave a time to live; want noeviction"}
 	}
 	return []string{"maxmemory-policy is " + policy + ": when memory is full redis evicts whole queues, jobs and all; want noeviction"}
+}
+
+// skewMost is how far this host's clock may be off Redis's until the operator is told.
+const skewMost = 2 * time.Second
+
+// skewWarnings tell of a host whose clock is wrong. The sidecar does not use it, but PHP here does when it writes due
+// times by its own clock, and scripts are told their deadline by it.
+func skewWarnings(ctx context.Context, rdb redis.UniversalClient) []string {
+	sent := time.Now()
+	server, err := rdb.Time(ctx).Result()
+	if err != nil {
+		return nil // whoever may not ask for the time is told so by the check of the topic's keys
+	}
+	off := sent.Add(time.Since(sent) / 2).Sub(server)
+	if off.Abs() <= skewMost {
+		return nil
+	}
+	direction := "ahead of"
+	if off < 0 {
+		direction = "behind"
+	}
+	return []string{fmt.Sprintf("this host's clock is %s %s redis's: due times and leases go by redis's, but producers on this host that write due times by their own clock are that much off",
+		off.Abs().Round(time.Second), direction)}
 }
 
 // Bounds of the search for prefixed keys: it is a hint, not a promise.

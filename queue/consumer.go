@@ -9,7 +9,7 @@ import (
 
 const (
 	// finalTime is how long settlements are still offered once work is done and the last handler has returned.
-	finalTime = 3 * time.Second
+	finalTime = 2 * time.Second
 
 	// verdictsMost bounds the verdicts that wait for a Redis which takes claims and refuses settlements.
 	verdictsMost = 1024
@@ -69,7 +69,7 @@ func NewConsumer(opts Options, store *Store, wakes Wakes, tracking func() bool, 
 		worker: worker, flight: flight, most: underWay + verdictsMost,
 		intake: &intake{
 			store: store, lease: opts.Lease, rules: rules, keeper: keeper, settler: settler,
-			due: due, metrics: m, trouble: newTrouble("done_before", m, log), log: log,
+			due: due, metrics: m, trouble: newTrouble("done_before", m, log), log: log, topic: opts.Topic,
 		},
 	}
 	return c

@@ -85,7 +85,7 @@ func (e *expiry) expireOnce(ctx context.Context) (more bool, err error) {
 	done := 0
 	for _, group := range []struct {
 		list  []*settlement
-		write func(context.Context, []*settlement) ([]SettleResult, error)
+		write write
 	}{{requeued, writes.requeue}, {buried, writes.bury}} {
 		if len(group.list) == 0 {
 			continue
@@ -142,7 +142,7 @@ func (e *expiry) count(ctx context.Context, list []*settlement, results []Settle
 		}
 		done++
 		job := list[i].claim.job
-		e.log.InfoContext(ctx, "lease expired", "uuid", job.UUID(), "action", list[i].action.String(), "crashes", job.Crashes())
+		e.log.InfoContext(ctx, "lease expired", "uuid", job.PlainUUID(), "action", list[i].action.String(), "crashes", job.Crashes())
 		e.metrics.expired.Inc()
 		if list[i].action == Bury {
 			e.metrics.buried.Inc()

@@ -1,7 +1,6 @@
 package queue_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -74,15 +73,7 @@ func TestMoreThanABatchOfExpiredClaimsIsTakenBackAtOnce(t *testing.T) {
 
 func TestAScannerLeavesWhatItsOwnProcessHolds(t *testing.T) {
 	b := newBench(t, nil)
-	r := newRuns()
-	release := make(chan struct{})
-	f := startFlow(t, b, nil, func(_ context.Context, job compat.Job) compat.Outcome {
-		defer r.begin(job)()
-		<-release
-		return done
-	})
-	b.ready(t, text("a"))
-	eventually(t, "the run", func() bool { return r.count() == 1 })
+	f, _, release := startHolding(t, b, nil, text("a"))
 	lease := b.do(t, "ZSCORE", b.keys.Running, text("a"))
 	b.do(t, "ZADD", b.keys.Running, b.nowMS(t)-5000, text("a")) // it looks expired
 	abandoned(t, b, text("b"))

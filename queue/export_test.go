@@ -4,3 +4,6 @@ import "time"
 
 // SetWakerPing shortens the silences after which w asks whether its connection still stands.
 func SetWakerPing(w *Waker, ping, pong time.Duration) { w.ping, w.pong = ping, pong }
+
+// Unit returns the unit of the scores in the topic's pool.
+func (s *Store) Unit() ScoreUnit { return s.opts.ScoreUnit }

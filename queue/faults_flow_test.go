@@ -27,20 +27,28 @@ func (r *runs) halves(release <-chan struct{}) func(context.Context, compat.Job)
 	}
 }
 
-// faultCase puts twenty jobs in hand, lets a fault begin, ends their runs, ends the fault, and wants
-// ten complete and ten failed once. end returns when the fault has lasted long enough.
-func faultCase(t *testing.T, b bench, fault queue.Fault, begin, end func()) *flow {
+// startTwenty puts twenty jobs in hand, which end when release is closed: ten done and ten failed, after which the
+// keys are to be as want says.
+func startTwenty(t *testing.T, b bench) (f *flow, r *runs, release chan struct{}, want Keys) {
 	t.Helper()
 	many := func(o *queue.Options) { o.Workers = 20 }
-	r := newRuns()
-	release := make(chan struct{})
-	f := startFlow(t, b, many, r.halves(release))
-	want := Keys{Pool: map[string]string{}}
+	r = newRuns()
+	release = make(chan struct{})
+	f = startFlow(t, b, many, r.halves(release))
+	want = Keys{Pool: map[string]string{}}
 	for i := range 10 {
 		b.ready(t, text(fmt.Sprintf("d%d", i)), text(fmt.Sprintf("f%d", i)))
 		want.Pool[fmt.Sprintf(`{"uuid":"f%d","retry":1,"last_error":"no"}`, i)] = "*"
 	}
 	eventually(t, "the runs", func() bool { return r.count() == 20 })
+	return f, r, release, want
+}
+
+// faultCase puts twenty jobs in hand, lets a fault begin, ends their runs, ends the fault, and wants
+// ten complete and ten failed once. end returns when the fault has lasted long enough.
+func faultCase(t *testing.T, b bench, fault queue.Fault, begin, end func()) *flow {
+	t.Helper()
+	f, r, release, want := startTwenty(t, b)
 	begin()
 	close(release)
 	eventually(t, "the fault to be seen", func() bool {
@@ -65,16 +73,7 @@ func faultCase(t *testing.T, b bench, fault queue.Fault, begin, end func()) *flo
 // C101: the settling scripts first free what they free, so a full Redis takes failures as well.
 func TestAFullRedisLosesNoVerdict(t *testing.T) {
 	b := newBench(t, nil)
-	many := func(o *queue.Options) { o.Workers = 20 }
-	r := newRuns()
-	release := make(chan struct{})
-	f := startFlow(t, b, many, r.halves(release))
-	want := Keys{Pool: map[string]string{}}
-	for i := range 10 {
-		b.ready(t, text(fmt.Sprintf("d%d", i)), text(fmt.Sprintf("f%d", i)))
-		want.Pool[fmt.Sprintf(`{"uuid":"f%d","retry":1,"last_error":"no"}`, i)] = "*"
-	}
-	eventually(t, "the runs", func() bool { return r.count() == 20 })
+	f, _, release, want := startTwenty(t, b)
 	b.do(t, "CONFIG", "SET", "maxmemory", 1)
 	if err := b.rdb.Set(t.Context(), "x", "y", 0).Err(); queue.FaultOf(err) != queue.OOM {
 		t.Fatalf("got %v, want a full Redis", err)

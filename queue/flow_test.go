@@ -53,7 +53,7 @@ func startWoken(t testing.TB, b bench, change func(*queue.Options), handle func(
 	}
 	metrics := queue.NewMetrics(f.metrics, []string{opts.Topic})
 	log := slog.New(slog.NewTextHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	f.consumer = queue.NewConsumer(opts, b.Store, wakes, tracking, queue.HandlerFunc(handle), f.gate, metrics, time.UTC, log)
+	f.consumer = queue.NewConsumer(opts, b.Store, wakes, tracking, handlerFunc(handle), f.gate, metrics, time.UTC, log)
 
 	background := context.WithoutCancel(t.Context())
 	take, stopTaking := context.WithCancel(background)

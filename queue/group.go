@@ -11,7 +11,7 @@ import (
 // group is the settlements of one action that wait for their write.
 type group struct {
 	action  Action
-	write   func(context.Context, []*settlement) ([]SettleResult, error)
+	write   write
 	trouble *trouble
 	linger  time.Duration // from the first that is pending to the write
 

@@ -13,12 +13,6 @@ type Handler interface {
 	Handle(ctx context.Context, job compat.Job) compat.Outcome
 }
 
-// HandlerFunc adapts a function, mostly a test's, to Handler.
-type HandlerFunc func(context.Context, compat.Job) compat.Outcome
-
-// Handle calls f.
-func (f HandlerFunc) Handle(ctx context.Context, job compat.Job) compat.Outcome { return f(ctx, job) }
-
 // Gate gives permission to run jobs: one slot, one job. No job is claimed without one.
 type Gate interface {
 	// Acquire waits until the gate is open and at least one slot is free, takes between 1 and most slots

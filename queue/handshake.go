@@ -22,6 +22,9 @@ const (
 // notKnown is what a server older than Redis 6 answers to HELLO. The client library then goes on with AUTH and SELECT.
 var notKnown = []byte("-ERR unknown command 'HELLO'\r\n")
 
+// full is what a server says to a new connection that it has no room for. It has not looked at HELLO.
+var full = []byte("-ERR max number of clients")
+
 // handshake opens connections for the client library, which begins each with HELLO and gives up when the reply is
 // not one that it expects. Proxies close the connection on it, hang, or answer anything. So
 // whatever is not a proper reply is taken for "unknown", on a new connection, and from then on HELLO is not
@@ -79,11 +82,14 @@ type helloConn struct {
 	begun  bool   // something has been written
 	asked  bool   // HELLO is sent and not answered yet
 	answer []byte // what Read gives out before it reads
-	failed error  // what Read gives out for ever: the library looks once for its own purposes and drops the error
+	failed error  // what Read and Write give out for ever: the library looks once for its own purposes and drops the error
 }
 
 // Write sends p. A HELLO that shall not be sent is answered here.
 func (c *helloConn) Write(p []byte) (int, error) {
+	if c.failed != nil {
+		return 0, c.failed
+	}
 	first := !c.begun
 	c.begun = true
 	if !first || !isHello(p) {
@@ -115,6 +121,10 @@ func (c *helloConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if err == nil && n > 0 && (p[0] == '%' || p[0] == '*') { // a map, or a list in RESP2
 		return n, nil
+	}
+	if err == nil && bytes.HasPrefix(p[:n], full) {
+		c.failed = fmt.Errorf("redis at %s has no room: %s", c.addr, bytes.TrimSpace(p[:n]))
+		return 0, c.failed
 	}
 	if err == nil {
 		err = errors.New("an answer that is none")

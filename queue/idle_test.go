@@ -59,7 +59,7 @@ func TestFiveIdleTopicsSendTenCommandsASecondAtMost(t *testing.T) {
 		opts := queue.DefaultOptions()
 		opts.Topic, opts.Workers = topic, 2
 		c := queue.NewConsumer(opts, queue.NewStore(b.rdb, "", opts), waker.Topic(topic), waker.Active,
-			queue.HandlerFunc(newRuns().handler(done)), newSlots(2), metrics, time.UTC, slog.New(slog.DiscardHandler))
+			handlerFunc(newRuns().handler(done)), newSlots(2), metrics, time.UTC, slog.New(slog.DiscardHandler))
 		go func() {
 			c.Run(take, take)
 			ended <- struct{}{}

@@ -20,6 +20,8 @@ type intake struct {
 	metrics *topicMetrics
 	trouble *trouble // of DoneBefore
 	log     *slog.Logger
+	topic   string
+	told    bool // of a job that names another topic. Only used by the Feeder's goroutine
 }
 
 // sort registers the claims with the Keeper and returns those that are to run, in order. None of them
@@ -30,6 +32,7 @@ func (in *intake) sort(take context.Context, claims Claims) []*held {
 	runnable := list[:0:0]
 	for i, h := range list {
 		if reasons[i] == nil {
+			in.tellStray(take, h)
 			runnable = append(runnable, h)
 			continue
 		}
@@ -55,6 +58,17 @@ func (in *intake) parse(claims Claims) ([]*held, []error) {
 		list[i].job, reasons[i] = compat.ParseJob(claim.Text)
 	}
 	return list, reasons
+}
+
+// tellStray says, once, that a job names another topic than its key. The key counts, and a business may mean
+// something of its own by the field; but it may also be another application that writes into the same keys.
+func (in *intake) tellStray(ctx context.Context, h *held) {
+	names := h.job.Topic()
+	if in.told || names == "" || names == in.topic || "{"+names+"}" == in.topic {
+		return
+	}
+	in.told = true
+	in.log.WarnContext(ctx, "job names another topic than its key: do two applications share the keys? this is said once", "uuid", h.job.PlainUUID())
 }
 
 // withoutDone completes the jobs whose mark says done and returns the others. Whether a job was done

@@ -5,37 +5,7 @@ import (
 	"log/slog"
 	"sync"
 	"time"
-
-	"sidecar/compat"
 )
-
-// held is one claim in this process's hands, from the reply of the claim to its settlement.
-type held struct {
-	text string
-	job  compat.Job // zero for a text that is no job
-	due  ServerTime // when its text had been due; 0: not known
-	seq  uint64     // order of claiming, given by the Keeper
-
-	// The rest belongs to the Keeper and its mutex.
-
-	// leases are the scores its running entry can have: one, and one more for each renewal whose reply
-	// has not arrived. The last is what the next renewal asks for, as long as it lies ahead.
-	leases  []Lease
-	first   [1]Lease   // what leases begins with, without an allocation
-	ends    ServerTime // end of the last confirmed lease
-	aimed   ServerTime // end of the last of leases
-	lost    bool       // found under another lease, or gone: not renewed any more
-	settled bool       // its verdict is with the Settler
-	writing bool       // its settlement is on the wire: not renewed, so that the lease does not change under it
-}
-
-// newHeld returns a claim that was taken at now under a lease of the given length.
-func newHeld(claim Claim, now ServerTime, lease time.Duration) *held {
-	ends := now.Add(lease)
-	h := &held{text: claim.Text, first: [1]Lease{claim.Lease}, ends: ends, aimed: ends}
-	h.leases = h.first[:]
-	return h
-}
 
 // Keeper holds the claims in hand and renews their leases, all in one call a tick, until they are settled.
 type Keeper struct {
@@ -65,26 +35,25 @@ func (k *Keeper) Run(ctx context.Context) {
 	again := backoff{most: min(time.Second, tick)}
 	for pause(ctx, tick) {
 		for again.reset(); ; again.wait(ctx) {
-			err := k.renewOnce(ctx)
-			k.trouble.note(ctx, err)
-			if err == nil || ctx.Err() != nil {
+			if err := k.renewOnce(ctx); err == nil || ctx.Err() != nil {
 				break
 			}
 		}
 		if again.failures > 0 {
 			// What was confirmed just now may be a lease asked for long ago that ends soon.
-			k.trouble.note(ctx, k.renewOnce(ctx))
+			_ = k.renewOnce(ctx) // it has noted its own error
 		}
 	}
 }
 
-// renewOnce moves on all leases in hand.
+// renewOnce moves on all leases in hand. With nothing to ask it says nothing about Redis.
 func (k *Keeper) renewOnce(ctx context.Context) error {
 	owners, renewals := k.renewals()
 	if len(renewals) == 0 {
 		return nil
 	}
 	lost, err := k.store.Renew(ctx, renewals)
+	k.trouble.note(ctx, err)
 	if err != nil {
 		return err
 	}
@@ -161,7 +130,7 @@ func (k *Keeper) settledLost(ctx context.Context, one *settlement) {
 
 func (k *Keeper) reportLostLocked(ctx context.Context, h *held) {
 	k.metrics.lost.Inc()
-	log := k.log.With("uuid", h.job.UUID())
+	log := k.log.With("uuid", h.job.PlainUUID())
 	if h.ends > k.clock.now() {
 		log.WarnContext(ctx, "lease lost before its end: some consumer of this topic trusts its own clock, or running was changed by hand")
 		return

@@ -59,15 +59,7 @@ func TestALeaseTakenByAnotherConsumerIsReportedAndLeftAlone(t *testing.T) {
 
 func TestASettlementFindsALostLease(t *testing.T) {
 	b := newBench(t, nil)
-	r := newRuns()
-	release := make(chan struct{})
-	f := startFlow(t, b, nil, func(_ context.Context, job compat.Job) compat.Outcome {
-		defer r.begin(job)()
-		<-release
-		return done
-	})
-	b.ready(t, text("a"))
-	eventually(t, "the run", func() bool { return r.count() == 1 })
+	f, _, release := startHolding(t, b, nil, text("a"))
 	b.do(t, "ZADD", b.keys.Running, b.nowMS(t)+60_000, text("a"))
 	close(release)
 	eventually(t, "the loss to be seen", func() bool { return f.sum(t, "sidecar_leases_lost_total") == 1 })
@@ -77,15 +69,7 @@ func TestASettlementFindsALostLease(t *testing.T) {
 func TestLeasesOutliveAnOutageLongerThanThemselves(t *testing.T) {
 	short := func(o *queue.Options) { o.Lease = 600 * time.Millisecond }
 	b := newBench(t, short, "appendonly yes", "appendfsync always")
-	r := newRuns()
-	release := make(chan struct{})
-	f := startFlow(t, b, short, func(_ context.Context, job compat.Job) compat.Outcome {
-		defer r.begin(job)()
-		<-release
-		return done
-	})
-	b.ready(t, text("a"))
-	eventually(t, "the run", func() bool { return r.count() == 1 })
+	f, r, release := startHolding(t, b, short, text("a"))
 	b.server.Kill()
 	eventually(t, "renewals to fail", func() bool { return f.log.count("redis refuses", "step=renew") > 0 })
 	wait(t.Context(), 1500*time.Millisecond)

@@ -28,6 +28,8 @@ type Metrics struct {
 	pressed      *prometheus.CounterVec   // topic: promotions that found ready full
 	inHand       *prometheus.GaugeVec     // topic: claims held by this process
 	errors       *prometheus.CounterVec   // topic, fault
+
+	vecs []*prometheus.MetricVec // all of them
 }
 
 // Lateness is measured from half a millisecond on, where the scanner is told of every change; the last
@@ -66,14 +68,27 @@ func NewMetrics(reg prometheus.Registerer, topics []string) *Metrics {
 		retries:      counter("sidecar_settle_retries_total", "Settlements offered again after a refusal or a lost reply."),
 		abandoned:    counter("sidecar_settle_abandoned_total", "Settlements given up at the end of the process; their jobs run again."),
 		backpressure: gauge("sidecar_backpressure", "1 while ready is full and nothing is promoted."),
-		pressed:      counter("sidecar_backpressure_total", "Promotions that found ready full."),
+		pressed:      counter("sidecar_backpressure_scans_total", "Promotions that found ready full."),
 		inHand:       gauge("sidecar_in_hand", "Claims held by this process."),
 		errors:       counter("sidecar_redis_errors_total", "Errors met at Redis by kind.", "fault"),
+	}
+	m.vecs = []*prometheus.MetricVec{
+		m.outcomes.MetricVec, m.duration.MetricVec, m.lateness.MetricVec, m.claims.MetricVec, m.unreadable.MetricVec,
+		m.doneBefore.MetricVec, m.twins.MetricVec, m.merged.MetricVec, m.promoted.MetricVec, m.expired.MetricVec,
+		m.lost.MetricVec, m.buried.MetricVec, m.readded.MetricVec, m.retries.MetricVec, m.abandoned.MetricVec,
+		m.backpressure.MetricVec, m.pressed.MetricVec, m.inHand.MetricVec, m.errors.MetricVec,
 	}
 	for _, topic := range topics {
 		m.topic(topic)
 	}
 	return m
+}
+
+// Forget deletes the series of a topic, of which there must be no consumer any more.
+func (m *Metrics) Forget(topic string) {
+	for _, vec := range m.vecs {
+		vec.DeletePartialMatch(prometheus.Labels{"topic": topic})
+	}
 }
 
 // topicMetrics are one topic's series, looked up once.

@@ -132,13 +132,9 @@ func checkSlots(prefix string, topics []string) error {
 	var errs []error
 	for _, topic := range topics {
 		keys := compat.NewDelayKeys(prefix, topic)
-		slot := compat.HashSlot(keys.Pool)
-		for _, key := range []string{keys.Ready, keys.Running, keys.Dead, keys.Idem("uuid")} {
-			if compat.HashSlot(key) != slot {
-				errs = append(errs, fmt.Errorf("topic %q: %s and %s are in different slots of the cluster, no script can move a job between them: "+
-					"give the topic a hash tag, as in {%s}, or the prefix", topic, keys.Pool, key, topic))
-				break
-			}
+		if key := keys.OutsideSlot(); key != "" {
+			errs = append(errs, fmt.Errorf("topic %q: %s and %s are in different slots of the cluster, no script can move a job between them: "+
+				"give the topic a hash tag, as in {%s}, or the prefix", topic, keys.Pool, key, topic))
 		}
 	}
 	return errors.Join(errs...)

@@ -25,7 +25,7 @@ const (
 	// IdempotencyOn believes only our own mark, which says done.
 	IdempotencyOn Idempotency = "on"
 	// IdempotencyLegacy also believes the old consumer's mark, which it sets before the work and
-	// never takes back: a job the old consumer failed or died on is acknowledged unrun.
+	// never takes back: a job the old consumer failed or died on is completed unrun.
 	IdempotencyLegacy Idempotency = "legacy"
 )
 
@@ -121,33 +121,4 @@ func (i Idempotency) known() bool {
 		return true
 	}
 	return false
-}
-
-// RedisOptions say where Redis is and how to talk to it, named as in the TOML file's [redis].
-type RedisOptions struct {
-	URL       string   // url: redis://, rediss://, unix://; single server. User and password in it count only where Username and Password are empty
-	Addrs     []string // addrs: host:port of a single server, of the Cluster's seed nodes, or of the Sentinels
-	Sentinel  string   // sentinel: the master's name; addrs are Sentinels then
-	Cluster   bool     // cluster: addrs are Cluster nodes
-	Username  string   // username: ACL user
-	Password  Secret   // from password_file, the environment or the url
-	DB        int      // db: database number, not for Cluster; a number in the url says the same
-	KeyPrefix string   // key_prefix: before every key
-	Protocol  int      // protocol: 3, or 2 for old servers and proxies
-	TLS       TLSOptions
-}
-
-// TLSOptions are [redis.tls].
-type TLSOptions struct {
-	Enabled    bool   // enabled: on as well with tls = true, or a rediss:// url
-	CAFile     string // ca_file: PEM of the authority that signed the server's certificate, "" = the system's
-	CertFile   string // cert_file: PEM of the client's certificate
-	KeyFile    string // key_file: PEM of its key
-	ServerName string // server_name: the name expected in the certificate, "" = the host
-	Insecure   bool   // skip_verify: accept any certificate
-}
-
-// DefaultRedisOptions returns the defaults of [redis].
-func DefaultRedisOptions() RedisOptions {
-	return RedisOptions{URL: "redis://127.0.0.1:6379", Protocol: 3}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"sidecar/internal/testenv"
 	"sidecar/queue"
 )
 
@@ -43,28 +44,11 @@ func TestOptionsBeyondTheirBoundsAreAllReported(t *testing.T) {
 		Workers: -1, Lease: 3*time.Second - 1, Retry: []time.Duration{0, -1, -2}, MaxCrashes: -1,
 		ScanInterval: time.Millisecond - 1, Batch: 501, ReadyMax: 0, ScoreUnit: "us", Idempotency: "",
 	}
-	wantFaults(t, o.Validate(),
+	testenv.WantFaults(t, o.Validate(),
 		"workers = -1: ", `lease = "2.999999999s": `, `retry[1] = "-1ns": `, `retry[2] = "-2ns": `, "max_crashes = -1: ",
 		`scan_interval = "999.999µs": `, "batch = 501: ", "ready_max = 0: ", `score_unit = "us": `, `idempotency = "": `)
 	o.Batch = 0
 	if err := o.Validate(); !strings.Contains(err.Error(), "batch = 0: want 1 to 500") {
 		t.Errorf("got %v, want batch 0 refused", err)
-	}
-}
-
-// wantFaults fails unless err holds one line for each beginning in want, in order, and says what is wanted.
-func wantFaults(t *testing.T, err error, want ...string) {
-	t.Helper()
-	var got []string
-	if err != nil {
-		got = strings.Split(err.Error(), "\n")
-	}
-	if len(got) != len(want) {
-		t.Fatalf("got %d faults, want %d:\n%s", len(got), len(want), strings.Join(got, "\n"))
-	}
-	for i := range got {
-		if !strings.HasPrefix(got[i], want[i]) || !strings.Contains(got[i], "want ") {
-			t.Errorf("got %q, want %q and what is wanted", got[i], want[i])
-		}
 	}
 }

@@ -49,6 +49,34 @@ func TestPromoteOfAFullBatchCarriesTheOldestDueTimeOnly(t *testing.T) {
 	wantKeys(t, b, Keys{Pool: map[string]string{"t3": "*", "t4": "*"}, Ready: []string{"t0", "t1", "t2"}})
 }
 
+func TestPromoteOfLargeTextsTakesFewerAtATime(t *testing.T) {
+	const texts, size = 60, 100 << 10
+	b := newBench(t, nil)
+	for i := range texts {
+		b.do(t, "ZADD", b.keys.Pool, 1000+i, fmt.Sprintf("%02d%s", i, strings.Repeat("x", size)))
+	}
+	total := 0
+	for calls := 1; total < texts; calls++ {
+		p, err := b.Promote(t.Context())
+		if err != nil || p.Promoted < 1 || p.Promoted > 12 {
+			t.Fatalf("promoted %d of %d KB in one call, %v; want about 1 MB", p.Promoted, size>>10, err)
+		}
+		if len(p.Due) != 1 {
+			t.Errorf("call %d sends %d texts back, want the oldest only", calls, len(p.Due))
+		}
+		total += p.Promoted
+		if total < texts && p.Next != queue.ServerTime((1000+total)*1000) {
+			t.Errorf("next = %d after %d texts, want the next one's score: the scanner would rest", p.Next, total)
+		}
+	}
+	for i := range texts {
+		head := b.do(t, "LINDEX", b.keys.Ready, i).(string)[:2]
+		if head != fmt.Sprintf("%02d", i) {
+			t.Fatalf("ready holds %s at %d: out of order", head, i)
+		}
+	}
+}
+
 func TestPromoteStopsWhileReadyIsFull(t *testing.T) {
 	b := newBench(t, func(o *queue.Options) { o.ReadyMax = 2 })
 	b.do(t, "ZADD", b.keys.Pool, 1, "c")

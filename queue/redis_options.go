@@ -9,6 +9,35 @@ import (
 	"strings"
 )
 
+// RedisOptions say where Redis is and how to talk to it, named as in the TOML file's [redis].
+type RedisOptions struct {
+	URL       string   // url: redis://, rediss://, unix://; single server. User and password in it count only where Username and Password are empty
+	Addrs     []string // addrs: host:port of a single server, of the Cluster's seed nodes, or of the Sentinels
+	Sentinel  string   // sentinel: the master's name; addrs are Sentinels then
+	Cluster   bool     // cluster: addrs are Cluster nodes
+	Username  string   // username: ACL user
+	Password  Secret   // from password_file, the environment or the url
+	DB        int      // db: database number, not for Cluster; a number in the url says the same
+	KeyPrefix string   // key_prefix: before every key
+	Protocol  int      // protocol: 3, or 2 for old servers and proxies
+	TLS       TLSOptions
+}
+
+// TLSOptions are [redis.tls].
+type TLSOptions struct {
+	Enabled    bool   // enabled: on as well with tls = true, or a rediss:// url
+	CAFile     string // ca_file: PEM of the authority that signed the server's certificate, "" = the system's
+	CertFile   string // cert_file: PEM of the client's certificate
+	KeyFile    string // key_file: PEM of its key
+	ServerName string // server_name: the name expected in the certificate, "" = the host
+	Insecure   bool   // skip_verify: accept any certificate
+}
+
+// DefaultRedisOptions returns the defaults of [redis].
+func DefaultRedisOptions() RedisOptions {
+	return RedisOptions{URL: "redis://127.0.0.1:6379", Protocol: 3}
+}
+
 // urlHint is for the password that broke a URL.
 const urlHint = `in a password write @ as %40, : as %3A, / as %2F, ? as %3F, # as %23 and % as %25, or use password_file`
 

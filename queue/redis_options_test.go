@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"sidecar/internal/testenv"
 	"sidecar/queue"
 )
 
@@ -99,7 +100,7 @@ func TestRedisOptionsThatDoNotHoldAreAllReported(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := queue.DefaultRedisOptions()
 			tt.change(&o)
-			wantFaults(t, o.Validate(), tt.want...)
+			testenv.WantFaults(t, o.Validate(), tt.want...)
 		})
 	}
 }

@@ -60,6 +60,10 @@ type RetryPolicy struct {
 // be retried. A crash is not a failure of the job, so it is no reason to bury it.
 const crashPause = 5 * time.Second
 
+// minDeferral keeps a handler that defers by nothing from running the same job again and again: nothing is counted
+// then, so that it would never end.
+const minDeferral = time.Second
+
 // Decide returns what becomes of a job that had failed and crashed so often before this outcome (DESIGN 5).
 func (p RetryPolicy) Decide(tries, crashes int, o compat.Outcome) Decision {
 	if o.Held {
@@ -73,7 +77,7 @@ func (p RetryPolicy) Decide(tries, crashes int, o compat.Outcome) Decision {
 	case compat.Rejected:
 		return Decision{Action: Bury}
 	case compat.Deferred:
-		return Decision{Action: Requeue, Delay: max(o.Delay, 0)}
+		return Decision{Action: Requeue, Delay: max(o.Delay, minDeferral)}
 	case compat.Crashed:
 		return p.afterCrash(max(crashes, 0))
 	case compat.Unavailable: // the script never started: not the job's fault

@@ -39,7 +39,10 @@ func TestEveryOutcomeHasItsConsequence(t *testing.T) {
 		"timed out once more":  {policy, 5, 0, compat.Outcome{Verdict: compat.TimedOut}, decision{Action: queue.Bury, CountTry: true}},
 		"rejected":             {policy, 0, 0, compat.Outcome{Verdict: compat.Rejected}, decision{Action: queue.Bury}},
 		"deferred":             {policy, 5, 5, compat.Outcome{Verdict: compat.Deferred, Delay: time.Hour}, decision{Action: queue.Requeue, Delay: time.Hour}},
-		"deferred to the past": {policy, 0, 0, compat.Outcome{Verdict: compat.Deferred, Delay: -time.Hour}, decision{Action: queue.Requeue}},
+		"deferred to the past": {policy, 0, 0, compat.Outcome{Verdict: compat.Deferred, Delay: -time.Hour}, decision{Action: queue.Requeue, Delay: time.Second}},
+		"deferred by nothing":  {policy, 0, 0, compat.Outcome{Verdict: compat.Deferred}, decision{Action: queue.Requeue, Delay: time.Second}},
+		"deferred by hardly":   {policy, 0, 0, compat.Outcome{Verdict: compat.Deferred, Delay: time.Millisecond}, decision{Action: queue.Requeue, Delay: time.Second}},
+		"deferred by a second": {policy, 0, 0, compat.Outcome{Verdict: compat.Deferred, Delay: time.Second}, decision{Action: queue.Requeue, Delay: time.Second}},
 		"unavailable":          {policy, 5, 5, compat.Outcome{Verdict: compat.Unavailable}, decision{Action: queue.GiveBack}},
 
 		"first crash":      {policy, 5, 0, compat.Outcome{Verdict: compat.Crashed}, decision{Action: queue.Requeue, Delay: 5 * time.Second, Spread: true, CountCrash: true}},

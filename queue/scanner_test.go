@@ -124,7 +124,7 @@ func TestBackpressureIsToldOnceAndEnds(t *testing.T) {
 	release := make(chan struct{})
 	f := startFlow(t, b, narrow, r.halves(release))
 	eventually(t, "backpressure", func() bool { return f.sum(t, "sidecar_backpressure") == 1 })
-	eventually(t, "more of it", func() bool { return f.sum(t, "sidecar_backpressure_total") > 3 })
+	eventually(t, "more of it", func() bool { return f.sum(t, "sidecar_backpressure_scans_total") > 3 })
 	if got := f.log.count("ready is full"); got != 1 {
 		t.Errorf("%d warnings, want 1", got)
 	}

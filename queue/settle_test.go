@@ -34,13 +34,17 @@ func settleOne(t *testing.T, b bench, verb string, text string, held, next queue
 	return results[0]
 }
 
-func TestSettlingUnderOurLease(t *testing.T) {
-	want := map[string]Keys{
+// afterSettling is what each verb of settleOne leaves of the text "j".
+func afterSettling() map[string]Keys {
+	return map[string]Keys{
 		"complete": {},
 		"requeue":  {Pool: map[string]string{"j'": "5s"}},
 		"bury":     {Dead: []string{"dead j"}},
 	}
-	for verb, keys := range want {
+}
+
+func TestSettlingUnderOurLease(t *testing.T) {
+	for verb, keys := range afterSettling() {
 		b := newBench(t, nil)
 		held := b.claimed(t, "j")[0].Lease
 		if r := settleOne(t, b, verb, "j", held, "", false); r.Settlement != queue.Settled {
@@ -153,12 +157,7 @@ func TestSettlingWhenTheRunningEntryIsGone(t *testing.T) {
 
 // The reply of the first try was lost on the way, so the same thing is offered once more.
 func TestSettlingAgainDoublesNothing(t *testing.T) {
-	want := map[string]Keys{
-		"complete": {},
-		"requeue":  {Pool: map[string]string{"j'": "5s"}},
-		"bury":     {Dead: []string{"dead j"}},
-	}
-	for verb, keys := range want {
+	for verb, keys := range afterSettling() {
 		b := newBench(t, nil)
 		held := b.claimed(t, "j")[0].Lease
 		settleOne(t, b, verb, "j", held, "", false)

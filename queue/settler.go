@@ -45,7 +45,7 @@ func newSettler(store *Store, keeper *Keeper, metrics *topicMetrics, log *slog.L
 		groups: make(map[Action]*group),
 	}
 	writes := writes{store: store, keeper: keeper}
-	for action, write := range map[Action]func(context.Context, []*settlement) ([]SettleResult, error){
+	for action, write := range map[Action]write{
 		Complete: writes.complete,
 		Requeue:  writes.requeue,
 		GiveBack: writes.requeue,
@@ -148,7 +148,7 @@ func (s *Settler) settled(ctx context.Context, one *settlement, r SettleResult) 
 			s.metrics.buried.Inc()
 		}
 	case Gone, Skipped:
-		s.log.DebugContext(ctx, "claim was gone when settled", "action", one.action.String(), "uuid", one.claim.job.UUID(), "settlement", r.Settlement.String())
+		s.log.DebugContext(ctx, "claim was gone when settled", "action", one.action.String(), "uuid", one.claim.job.PlainUUID(), "settlement", r.Settlement.String())
 	case Lost:
 		if s.keeper.otherLease(one.claim) {
 			return false
@@ -156,7 +156,7 @@ func (s *Settler) settled(ctx context.Context, one *settlement, r SettleResult) 
 		s.keeper.settledLost(ctx, one)
 	case Readded:
 		s.metrics.readded.Inc()
-		s.log.WarnContext(ctx, "job was in no key and is added again", "action", one.action.String(), "uuid", one.claim.job.UUID())
+		s.log.WarnContext(ctx, "job was in no key and is added again", "action", one.action.String(), "uuid", one.claim.job.PlainUUID())
 	}
 	return true
 }

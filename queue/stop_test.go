@@ -77,15 +77,7 @@ func TestAScriptThatCannotBeStoppedKeepsItsLease(t *testing.T) {
 func TestClaimsNotStartedGoBackInTheirOrder(t *testing.T) {
 	five := func(o *queue.Options) { o.Workers = 5 }
 	b := newBench(t, five)
-	r := newRuns()
-	release := make(chan struct{})
-	f := startFlow(t, b, five, func(_ context.Context, job compat.Job) compat.Outcome {
-		defer r.begin(job)()
-		<-release
-		return done
-	})
-	b.ready(t, text("first"))
-	eventually(t, "the first run", func() bool { return r.count() == 1 })
+	f, r, release := startHolding(t, b, five, text("first"))
 	last := `{"uuid":"last","crashes":5,"last_error":"lease expired: x"}`
 	b.ready(t, last)
 	eventually(t, "the last chance to be claimed", func() bool { return b.size(t, b.keys.Running) == 2 })
@@ -128,15 +120,7 @@ func TestALastChanceRunsAlone(t *testing.T) {
 
 func TestARedisThatStaysAwayDoesNotKeepTheProcess(t *testing.T) {
 	b := newBench(t, nil)
-	r := newRuns()
-	release := make(chan struct{})
-	f := startFlow(t, b, nil, func(_ context.Context, job compat.Job) compat.Outcome {
-		defer r.begin(job)()
-		<-release
-		return done
-	})
-	b.ready(t, text("a"))
-	eventually(t, "the run", func() bool { return r.count() == 1 })
+	f, _, release := startHolding(t, b, nil, text("a"))
 	b.server.Kill()
 	close(release)
 	f.stopTaking()

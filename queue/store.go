@@ -30,9 +30,6 @@ func NewStore(rdb redis.UniversalClient, prefix string, opts Options) *Store {
 	return &Store{rdb: rdb, keys: compat.NewDelayKeys(prefix, opts.Topic), opts: opts, unit: unit}
 }
 
-// Unit returns the unit of the scores in the topic's pool.
-func (s *Store) Unit() ScoreUnit { return s.opts.ScoreUnit }
-
 // call runs a script and puts its name and, where a key is of the wrong type, that key into the error.
 func (s *Store) call(ctx context.Context, verb string, sc script, keys []string, args ...any) (any, error) {
 	reply, err := sc.run(ctx, s.rdb, keys, args...)

@@ -21,7 +21,7 @@ func (s *Store) Depths(ctx context.Context) (Depths, error) {
 	}
 	if d.Due > 0 {
 		// A score that is no time of this age (0 for at once) says nothing about waiting.
-		if at := s.due(d.OldestScore); at > 1 && SuspectUnit(d.OldestScore, s.opts.ScoreUnit, d.Now) == "" {
+		if at := s.due(d.OldestScore); at > always && SuspectUnit(d.OldestScore, s.opts.ScoreUnit, d.Now) == "" {
 			d.OldestDueAge = max(0, d.Now.Sub(at))
 		}
 	}

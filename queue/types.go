@@ -116,7 +116,7 @@ const (
 	Readded
 )
 
-// String returns the settlement's name as logs and metric labels spell it.
+// String returns the settlement's name as logs spell it.
 func (s Settlement) String() string {
 	switch s {
 	case Settled:
@@ -137,8 +137,8 @@ func (s Settlement) String() string {
 type SettleResult struct {
 	Settlement Settlement
 
-	// Err reports that Redis refused the write (OOM, WRONGTYPE, NOPERM; see FaultOf). The text is back
-	// where it was, under its old lease: offer the same thing again. Settlement is 0 then.
+	// Err reports that Redis refused the write (OOM, WRONGTYPE, NOPERM; see FaultOf). The text is where it
+	// was, under its old lease: offer the same thing again. Settlement is 0 then.
 	Err error
 }
 

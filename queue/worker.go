@@ -63,7 +63,7 @@ func (w *worker) runOne(take, work context.Context, h *held) {
 
 	w.observe(h, outcome, took)
 	if w.log.Enabled(work, slog.LevelDebug) { // else each job pays for arguments that nobody reads
-		w.log.DebugContext(work, "run ended", "uuid", h.job.UUID(), "outcome", outcome.Verdict.String(), "took", took)
+		w.log.DebugContext(work, "run ended", "uuid", h.job.PlainUUID(), "outcome", outcome.Verdict.String(), "took", took)
 	}
 	w.settle(work, h, outcome)
 }
@@ -95,12 +95,12 @@ func (w *worker) handle(ctx context.Context, job compat.Job) (o compat.Outcome) 
 func (w *worker) settle(ctx context.Context, h *held, o compat.Outcome) {
 	one := w.rules.settle(h, o)
 	if one == nil {
-		w.log.WarnContext(ctx, "script may still be running, claim left to its lease", "uuid", h.job.UUID())
+		w.log.WarnContext(ctx, "script may still be running, claim left to its lease", "uuid", h.job.PlainUUID())
 		w.keeper.release(h)
 		return
 	}
 	if one.action == Bury {
-		w.log.InfoContext(ctx, "job goes to dead", "uuid", h.job.UUID(), "outcome", o.Verdict.String(), "tries", h.job.Tries(), "crashes", h.job.Crashes())
+		w.log.WarnContext(ctx, "job goes to dead", "uuid", h.job.PlainUUID(), "outcome", o.Verdict.String(), "tries_before", h.job.Tries(), "crashes_before", h.job.Crashes())
 	}
 	w.settler.add(one)
 }

@@ -2,6 +2,9 @@ package queue
 
 import "context"
 
+// write offers settlements of one action to Redis once. Its results are as long as the batch, also on an error.
+type write func(ctx context.Context, batch []*settlement) ([]SettleResult, error)
+
 // writes puts groups of settlements into the Store's words. All settlements of a call have one action.
 type writes struct {
 	store  *Store

@@ -94,8 +94,7 @@ final class Account
     {
         $seen = $this->events[$uuid] ?? [];
         if (isset($this->dead[$uuid])) {
-            $error = preg_replace('/\S+@example\.com/', '…', $this->dead[$uuid]);
-
+            $error = preg_replace(['/\S+@example\.com/', '/ \(read .*/'], '…', $this->dead[$uuid]); // alike in one row
             $runs = $seen['start'] ?? 0;
 
             return "dead after $runs run" . ($runs === 1 ? '' : 's') . ': ' . mb_strimwidth($error, 0, 70, '…');

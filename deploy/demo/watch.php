@@ -87,7 +87,8 @@ function print_lateness(array $late): void
     }
     $at = static fn (float $q): float => $late[(int) floor($q * (count($late) - 1))];
     printf(
-        "\nFrom due time to the first line of PHP, %d delayed jobs: p50 %.1f ms, p99 %.1f ms\n",
+        "\nFrom due time to the first line of PHP, %d delayed jobs, some behind the burst at the start: "
+            . "p50 %.1f ms, p99 %.1f ms\n",
         count($late),
         $at(0.5),
         $at(0.99)

@@ -6,7 +6,8 @@ set -euo pipefail
 
 version=${1:?version}
 out=$PWD/dist
-files=(sidecar.toml README.md LICENSE CHANGELOG.md deploy/systemd deploy/supervisor deploy/scripts/install.sh)
+files=(sidecar.toml README.md README.zh-CN.md LICENSE CHANGELOG.md CONTRIBUTING.md docs php-client/README.md php-client/bridge.php
+  deploy/systemd deploy/supervisor deploy/scripts/install.sh)
 when=$(git log -1 --format=%ct 2>/dev/null || date +%s)
 
 rm -rf "$out"

@@ -34,10 +34,11 @@ install_all() {
     echo "kept $config (the new one is beside it: $config.example)"
   else
     install -m 0644 "$root/sidecar.toml" "$config"
+    echo "installed $config"
   fi
   reload_systemd
   cat <<END
-installed $binary, $config, $unit
+installed $binary and $unit
 next: edit $config, then
   $binary check -c $config
   systemctl enable --now sidecar

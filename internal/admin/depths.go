@@ -12,9 +12,8 @@ import (
 
 // The bounds of one scrape: a slow Redis costs a scrape its depths, not the scraper its timeout.
 const (
-	depthsTimeout  = 3 * time.Second
-	depthsAtOnce   = 8
-	depthsKeyLabel = "key"
+	depthsTimeout = 3 * time.Second
+	depthsAtOnce  = 8
 )
 
 // Depths is a collector of the four keys' depths, read from Redis when scraped, never by a loop.
@@ -32,7 +31,7 @@ type Depths struct {
 func NewDepths(stores func() map[string]*queue.Store) *Depths {
 	return &Depths{
 		stores: stores,
-		depth:  prometheus.NewDesc("sidecar_depth_jobs", "Jobs in each of a topic's keys.", []string{"topic", depthsKeyLabel}, nil),
+		depth:  prometheus.NewDesc("sidecar_depth_jobs", "Jobs in each of a topic's keys.", []string{"topic", "key"}, nil),
 		due:    prometheus.NewDesc("sidecar_due_jobs", "Jobs in the pool that are due.", []string{"topic"}, nil),
 		oldest: prometheus.NewDesc("sidecar_oldest_due_age_seconds", "For how long the oldest due job of the pool has been due; 0 when none is.", []string{"topic"}, nil),
 		up:     prometheus.NewDesc("sidecar_depths_up", "1 when the topic's keys could be read for this scrape.", []string{"topic"}, nil),

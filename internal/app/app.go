@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,7 +32,7 @@ var (
 
 // afterGrace is how long after the jobs in hand were told to stop the sidecar waits for them: to stop their
 // scripts and put their texts back. grace + afterGrace stays below the 30 s that release scripts allow (CONTRACT 1.6).
-const afterGrace = 4 * time.Second
+const afterGrace = 3500 * time.Millisecond
 
 // Options are what Run needs.
 type Options struct {
@@ -74,11 +76,13 @@ type app struct {
 	queue    *queue.Metrics
 	fastcgi  *fastcgi.Metrics
 	pools    *pools
+	series   users
 	reloads  *prometheus.CounterVec
 
 	mu       sync.Mutex
-	current  *generation // guarded by mu: the admin side reads it
-	stopping bool        // guarded by mu
+	current  *generation   // guarded by mu: the admin side reads it
+	live     []*generation // guarded by mu: current, and the old ones that still finish their jobs
+	stopping bool          // guarded by mu
 }
 
 func newApp(o Options) *app {
@@ -87,13 +91,14 @@ func newApp(o Options) *app {
 		opts:     o,
 		log:      o.Log,
 		registry: reg,
-		queue:    queue.NewMetrics(reg, topicNames(o.Config)),
-		fastcgi:  fastcgi.NewMetrics(reg, poolNames(o.Config), topicNames(o.Config)),
+		queue:    queue.NewMetrics(reg, o.Config.TopicNames()),
+		fastcgi:  fastcgi.NewMetrics(reg, slices.Collect(maps.Keys(o.Config.FPM)), o.Config.TopicNames()),
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sidecar_reloads_total", Help: "Reloads of the configuration, by result.",
 		}, []string{"result"}),
 	}
 	a.pools = newPools(a.fastcgi, a.log)
+	a.series = users{gone: a.queue.Forget}
 	for _, result := range []string{reloadDone, reloadSame, reloadRefused} {
 		a.reloads.WithLabelValues(result)
 	}
@@ -127,7 +132,7 @@ func (a *app) serveAdmin(ctx context.Context, listen string) (stop func(), err e
 func (a *app) run(ctx context.Context) error {
 	work, abort := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer abort(nil)
-	defer a.pools.wait()
+	defer a.pools.stop()
 
 	first, err := a.newGeneration(ctx, a.opts.Config)
 	if err != nil {
@@ -180,17 +185,17 @@ func (a *app) drain(ctx context.Context, running *sync.WaitGroup, abort context.
 	a.mu.Unlock()
 	g.leave()
 	grace := g.cfg.Grace
-	a.log.InfoContext(ctx, "stopping", "grace", grace, "in_hand", g.inHand())
+	a.log.InfoContext(ctx, "stopping", "grace", grace, "in_hand", a.inHand())
 
 	still := make(chan struct{})
 	go func() { running.Wait(); close(still) }() // ends with the process at the latest
 	select {
 	case <-still:
 	case <-a.opts.Abort:
-		a.log.WarnContext(ctx, "second signal: stopping the jobs in hand", "in_hand", g.inHand())
+		a.log.WarnContext(ctx, "second signal: stopping the jobs in hand", "in_hand", a.inHand())
 		abort(errAborted)
 	case <-time.After(grace):
-		a.log.WarnContext(ctx, "grace is over: stopping the jobs in hand", "in_hand", g.inHand())
+		a.log.WarnContext(ctx, "grace is over: stopping the jobs in hand", "in_hand", a.inHand())
 		abort(errGraceOver)
 	}
 	select {
@@ -198,7 +203,7 @@ func (a *app) drain(ctx context.Context, running *sync.WaitGroup, abort context.
 		a.log.InfoContext(ctx, "stopped")
 	case <-time.After(afterGrace):
 		// What is left keeps its lease and comes back when that ends: nothing is lost.
-		a.log.ErrorContext(ctx, "stopped with jobs in hand; they run again when their lease ends", "in_hand", g.inHand())
+		a.log.ErrorContext(ctx, "stopped with jobs in hand; they run again when their lease ends", "in_hand", a.inHand())
 	}
 }
 
@@ -206,6 +211,19 @@ func (a *app) setCurrent(g *generation) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.current = g
+	a.live = append(a.live, g)
+}
+
+// inHand returns how many jobs the sidecar holds, those of old generations included.
+func (a *app) inHand() int {
+	a.mu.Lock()
+	live := slices.Clone(a.live)
+	a.mu.Unlock()
+	n := 0
+	for _, g := range live {
+		n += g.inHand()
+	}
+	return n
 }
 
 func (a *app) generation() *generation {
@@ -223,20 +241,4 @@ func (a *app) stores() map[string]*queue.Store {
 		}
 	}
 	return stores
-}
-
-func topicNames(cfg *config.Config) []string {
-	names := make([]string, 0, len(cfg.Topics))
-	for _, t := range cfg.Topics {
-		names = append(names, t.Name)
-	}
-	return names
-}
-
-func poolNames(cfg *config.Config) []string {
-	names := make([]string, 0, len(cfg.FPM))
-	for name := range cfg.FPM {
-		names = append(names, name)
-	}
-	return names
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -57,7 +59,7 @@ func (t *topic) notWaiting() error {
 
 // newGeneration builds what cfg says and prepares what it needs, without taking a job.
 func (a *app) newGeneration(ctx context.Context, cfg *config.Config) (*generation, error) {
-	rdb, err := queue.Open(cfg.Redis, topicNames(cfg))
+	rdb, err := queue.Open(cfg.Redis, cfg.TopicNames())
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
@@ -65,7 +67,7 @@ func (a *app) newGeneration(ctx context.Context, cfg *config.Config) (*generatio
 		cfg:     cfg,
 		log:     a.log,
 		rdb:     rdb,
-		waker:   queue.NewWaker(rdb, cfg.Redis.KeyPrefix, topicNames(cfg), a.log),
+		waker:   queue.NewWaker(rdb, cfg.Redis.KeyPrefix, cfg.TopicNames(), a.log),
 		pools:   a.pools.acquire(cfg.FPM),
 		leaving: make(chan struct{}),
 	}
@@ -73,7 +75,7 @@ func (a *app) newGeneration(ctx context.Context, cfg *config.Config) (*generatio
 	for _, t := range cfg.Topics {
 		g.topics = append(g.topics, a.newTopic(g, t))
 	}
-	if err := a.pools.start(ctx, g.pools); err != nil {
+	if err := a.pools.start(ctx, g.pools, cfg.FPM); err != nil {
 		a.retire(g)
 		return nil, err
 	}
@@ -82,8 +84,12 @@ func (a *app) newGeneration(ctx context.Context, cfg *config.Config) (*generatio
 
 // retire gives up what the generation has. None of its topics runs any more.
 func (a *app) retire(g *generation) {
+	a.mu.Lock()
+	a.live = slices.DeleteFunc(a.live, func(have *generation) bool { return have == g })
+	a.mu.Unlock()
 	for _, t := range g.topics {
 		t.fpm.Remove()
+		a.series.leave(t.name)
 	}
 	a.pools.release(g.pools)
 	_ = g.rdb.Close()
@@ -92,6 +98,7 @@ func (a *app) retire(g *generation) {
 func (a *app) newTopic(g *generation, t config.Topic) *topic {
 	store := queue.NewStore(g.rdb, g.cfg.Redis.KeyPrefix, t.Queue)
 	fpm := g.pools[t.Pool].NewTopic(t.FPM)
+	a.series.add(t.Name)
 	return &topic{
 		name:  t.Name,
 		store: store,
@@ -144,7 +151,7 @@ func (g *generation) runTopic(take, work context.Context, t *topic) {
 func (g *generation) awaitServer(ctx context.Context) error {
 	var refused error
 	g.await(ctx, "redis", func() error {
-		warnings, err := queue.CheckServer(ctx, g.rdb, g.cfg.Redis.KeyPrefix, topicNames(g.cfg))
+		warnings, err := queue.CheckServer(ctx, g.rdb, g.cfg.Redis.KeyPrefix, g.cfg.TopicNames())
 		if errors.Is(err, queue.ErrNoScripting) || errors.Is(err, queue.ErrTooOld) {
 			refused = fmt.Errorf("%w: %w", ErrRefused, err)
 			return nil
@@ -157,6 +164,9 @@ func (g *generation) awaitServer(ctx context.Context) error {
 	return refused
 }
 
+// ownPort is our end of a connection in an error of net, another one with every try.
+var ownPort = regexp.MustCompile(`\S+->`)
+
 // await asks until ready returns nil, and reports false when ctx ends first. It logs on change, not per try.
 func (g *generation) await(ctx context.Context, what string, ready func() error, note func(error)) bool {
 	said := ""
@@ -166,7 +176,7 @@ func (g *generation) await(ctx context.Context, what string, ready func() error,
 		if err == nil {
 			return true
 		}
-		if text := err.Error(); text != said && ctx.Err() == nil {
+		if text := ownPort.ReplaceAllString(err.Error(), ""); text != said && ctx.Err() == nil {
 			g.log.ErrorContext(ctx, "waiting", "for", what, "error", err)
 			said = text
 		}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"sidecar/internal/proc"
 )
 
 // bootSlack is how much younger than its pid file a process may seem and still be its writer: start times
@@ -113,36 +115,13 @@ func alive(pid int) bool {
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
-// ticksPerSecond is the unit of /proc's start times: USER_HZ, 100 on every Linux that Go runs on.
-const ticksPerSecond = 100
-
-// ageOf returns for how long pid has been running. It compares two readings of the kernel's own clock, so
-// that a step of the wall clock does not matter.
+// ageOf returns for how long pid has been running.
 func ageOf(pid int) (time.Duration, error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	stat, err := proc.Read(pid)
 	if err != nil {
 		return 0, err
 	}
-	uptime, err := os.ReadFile("/proc/uptime")
-	if err != nil {
-		return 0, err
-	}
-	// The second field is the command in parentheses and may hold anything: count from the last one.
-	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	const startTime = 22 - 3 // field 22 of the whole line, the first here being field 3
-	if len(fields) <= startTime {
-		return 0, fmt.Errorf("/proc/%d/stat: %d fields after the command", pid, len(fields))
-	}
-	ticks, err := strconv.ParseFloat(fields[startTime], 64)
-	if err != nil {
-		return 0, err
-	}
-	up, _, _ := strings.Cut(string(uptime), " ")
-	seconds, err := strconv.ParseFloat(up, 64)
-	if err != nil {
-		return 0, err
-	}
-	return time.Duration((seconds - ticks/ticksPerSecond) * float64(time.Second)), nil
+	return stat.Age()
 }
 
 func commandOf(pid int) string {

@@ -10,15 +10,23 @@ import (
 	"sidecar/fastcgi"
 )
 
-// pools are the FPM pools in use. A pool whose settings stay the same outlives a reload, so that its slots
-// are counted once although two generations use it.
+// pools are the FPM pools in use. A pool outlives a reload unless it becomes another one, so that its slots are counted
+// once although two generations use it.
 type pools struct {
 	metrics *fastcgi.Metrics
 	log     *slog.Logger
 	wg      sync.WaitGroup // their Run
 
 	mu   sync.Mutex
-	open map[fastcgi.PoolOptions]*openPool // guarded by mu
+	open map[identity]*openPool // guarded by mu
+}
+
+// identity is what makes a pool another one when it changes: everything but its number of children.
+type identity fastcgi.PoolOptions
+
+func identityOf(o fastcgi.PoolOptions) identity {
+	o.Children = 0
+	return identity(o)
 }
 
 // openPool is a pool and how many generations use it.
@@ -29,7 +37,7 @@ type openPool struct {
 }
 
 func newPools(m *fastcgi.Metrics, log *slog.Logger) *pools {
-	return &pools{metrics: m, log: log, open: make(map[fastcgi.PoolOptions]*openPool)}
+	return &pools{metrics: m, log: log, open: make(map[identity]*openPool)}
 }
 
 // acquire returns a pool for each of opts, by name: those that are open already, and new ones. Give them back with
@@ -39,10 +47,10 @@ func (p *pools) acquire(opts map[string]fastcgi.PoolOptions) map[string]*openPoo
 	defer p.mu.Unlock()
 	got := make(map[string]*openPool, len(opts))
 	for name, o := range opts {
-		op := p.open[o]
+		op := p.open[identityOf(o)]
 		if op == nil {
 			op = &openPool{Pool: fastcgi.NewPool(o, p.log, p.metrics)}
-			p.open[o] = op
+			p.open[identityOf(o)] = op
 		}
 		op.users++
 		got[name] = op
@@ -50,24 +58,34 @@ func (p *pools) acquire(opts map[string]fastcgi.PoolOptions) map[string]*openPoo
 	return got
 }
 
-// start prepares what PHP-FPM needs and runs the pools that do not run yet. They outlive ctx, as their jobs do.
-func (p *pools) start(ctx context.Context, got map[string]*openPool) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// prepare sees to it that PHP-FPM finds what it needs.
+func prepare(ctx context.Context, got map[string]*openPool) error {
 	var errs []error
 	for _, op := range got {
-		errs = append(errs, op.Prepare())
+		errs = append(errs, op.Prepare(ctx))
 	}
-	if err := errors.Join(errs...); err != nil {
+	return errors.Join(errs...)
+}
+
+// start prepares what PHP-FPM needs, gives each pool the children that opts grant it, and runs the pools that do not
+// run yet. They outlive ctx, as their jobs do.
+func (p *pools) start(ctx context.Context, got map[string]*openPool, opts map[string]fastcgi.PoolOptions) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := prepare(ctx, got); err != nil {
 		return err
 	}
-	for _, op := range got {
+	for name, op := range got {
+		op.SetChildren(opts[name].Children)
 		if op.stop != nil {
 			continue
 		}
 		run, stop := context.WithCancel(context.WithoutCancel(ctx))
 		op.stop = stop
-		p.wg.Go(func() { op.Run(run) })
+		p.wg.Go(func() {
+			op.Run(run)
+			op.Remove()
+		})
 	}
 	return nil
 }
@@ -82,10 +100,22 @@ func (p *pools) release(got map[string]*openPool) {
 		}
 		if op.stop != nil {
 			op.stop()
+		} else {
+			op.Remove()
 		}
-		maps.DeleteFunc(p.open, func(_ fastcgi.PoolOptions, have *openPool) bool { return have == op })
+		maps.DeleteFunc(p.open, func(_ identity, have *openPool) bool { return have == op })
 	}
 }
 
-// wait returns when every released pool has come to rest.
-func (p *pools) wait() { p.wg.Wait() }
+// stop ends the pools that are in use even now, by jobs that would not be stopped, and returns when all pools have
+// come to rest.
+func (p *pools) stop() {
+	p.mu.Lock()
+	for _, op := range p.open {
+		if op.stop != nil {
+			op.stop()
+		}
+	}
+	p.mu.Unlock()
+	p.wg.Wait()
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -42,16 +43,29 @@ func (g *generation) notReady(ctx context.Context) []string {
 			reasons = append(reasons, "redis: "+err.Error())
 		}
 	}
-	for name, pool := range g.pools {
-		if err := pool.Health(); err != nil {
-			reasons = append(reasons, fmt.Sprintf("fpm pool %q: %v", name, err))
-		}
-	}
+	reasons = append(reasons, g.poolsNotReady(ctx)...)
 	for _, t := range g.topics {
 		for _, err := range t.notReady() {
 			reasons = append(reasons, fmt.Sprintf("topic %q: %v", t.name, err))
 		}
 	}
+	return reasons
+}
+
+// poolsNotReady looks for all pools at once: the probe has not the time for one after the other.
+func (g *generation) poolsNotReady(ctx context.Context) (reasons []string) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for name, pool := range g.pools {
+		wg.Go(func() {
+			if err := pool.Check(ctx); err != nil {
+				mu.Lock()
+				reasons = append(reasons, fmt.Sprintf("fpm pool %q: %v", name, err))
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
 	return reasons
 }
 

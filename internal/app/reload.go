@@ -4,8 +4,6 @@ import (
 	"context"
 	"reflect"
 
-	"github.com/coreos/go-systemd/v22/daemon"
-
 	"sidecar/internal/config"
 )
 
@@ -32,6 +30,9 @@ func (a *app) reload(ctx context.Context) *generation {
 	old := a.generation().cfg
 	if sameConfig(old, cfg) {
 		a.reloads.WithLabelValues(reloadSame).Inc()
+		if err := prepare(ctx, a.generation().pools); err != nil { // their files may have changed
+			a.log.ErrorContext(ctx, "reload: what php-fpm needs is not all there", "error", err)
+		}
 		a.generation().renew()
 		a.log.InfoContext(ctx, "reload: nothing has changed, resident workers are renewed")
 		return nil
@@ -79,11 +80,3 @@ func sameConfig(a, b *config.Config) bool {
 	}
 	return true
 }
-
-// The notify functions tell systemd how the process stands. Without systemd they do nothing.
-
-func notifyReady() { _, _ = daemon.SdNotify(false, daemon.SdNotifyReady) }
-
-func notifyReloading() { _, _ = daemon.SdNotify(false, daemon.SdNotifyReloading) }
-
-func notifyStopping() { _, _ = daemon.SdNotify(false, daemon.SdNotifyStopping) }

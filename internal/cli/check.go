@@ -14,6 +14,9 @@ Neither Redis nor PHP-FPM is asked. Use it before a reload: sidecar check && kil
 }
 
 func check(env Env, c call) int {
+	if len(c.args) > 0 {
+		return usageError(env, checkVerb(), "want no arguments, got %q", c.args)
+	}
 	cfg, code := load(env, c)
 	if cfg == nil {
 		return code

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -38,6 +39,15 @@ type verb struct {
 	long  string // what --help adds
 	flags func(*flag.FlagSet) any
 	run   func(env Env, call call) int
+}
+
+// line is how the verb is called.
+func (v verb) line() string {
+	words := "sidecar " + v.name
+	if v.name != "version" { // the only one without a configuration
+		words += " [-c sidecar.toml]"
+	}
+	return strings.TrimSpace(words + " " + v.usage)
 }
 
 // call is one invocation of a verb, its command line taken apart.
@@ -123,14 +133,19 @@ func parseAnywhere(fs *flag.FlagSet, args []string) ([]string, error) {
 }
 
 func usageError(env Env, v verb, format string, args ...any) int {
-	fmt.Fprintf(env.Stderr, "sidecar %s: %s\nusage: sidecar %s %s\nsidecar %s --help explains more\n",
-		v.name, fmt.Sprintf(format, args...), v.name, v.usage, v.name)
+	fmt.Fprintf(env.Stderr, "sidecar %s: %s\nusage: %s\nsidecar %s --help explains more\n",
+		v.name, fmt.Sprintf(format, args...), v.line(), v.name)
 	return exitUsage
 }
 
 func fail(env Env, format string, args ...any) int {
-	fmt.Fprintf(env.Stderr, "sidecar: %s\n", fmt.Sprintf(format, args...))
-	return exitFailed
+	return report(env, exitFailed, fmt.Errorf(format, args...))
+}
+
+// report says on stderr why the verb ends with code.
+func report(env Env, code int, err error) int {
+	fmt.Fprintf(env.Stderr, "sidecar: %v\n", err)
+	return code
 }
 
 func overview(w io.Writer) {
@@ -145,17 +160,17 @@ usage: sidecar <verb> [-c sidecar.toml] [arguments]
 	}
 	fmt.Fprint(w, `
 A first look, with nothing at risk:
-  sidecar check                            does the configuration hold?
-  sidecar status                           what waits in Redis?
-  sidecar try order_timeout '{"uuid":"1"}'   run one job through PHP-FPM, Redis untouched
-  sidecar run                              consume, until Ctrl-C or TERM
+  sidecar check                             does the configuration hold?
+  sidecar status                            what waits in Redis?
+  sidecar try order_timeout '{"uuid":"1"}'  run one job through PHP-FPM, Redis untouched
+  sidecar run                               consume, until Ctrl-C or TERM
 
 sidecar <verb> --help explains a verb.
 `)
 }
 
 func help(w io.Writer, v verb, fs *flag.FlagSet) {
-	fmt.Fprintf(w, "usage: sidecar %s %s\n\n%s\n", v.name, strings.TrimSpace("[-c sidecar.toml] "+v.usage), strings.TrimSpace(v.long))
+	fmt.Fprintf(w, "usage: %s\n\n%s\n", v.line(), strings.TrimSpace(v.long))
 	if v.name != "version" {
 		fmt.Fprintln(w, "\nflags:")
 		fs.SetOutput(w)
@@ -167,6 +182,9 @@ func help(w io.Writer, v verb, fs *flag.FlagSet) {
 // load reads the configuration and reports what is wrong with it. The int is the exit code when cfg is nil.
 func load(env Env, c call) (*config.Config, int) {
 	cfg, err := config.Load(c.configPath)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; -c names another file, such as /etc/sidecar/sidecar.toml", err)
+	}
 	if err != nil {
 		fmt.Fprintln(env.Stderr, err)
 		return nil, exitUsage
@@ -174,16 +192,27 @@ func load(env Env, c call) (*config.Config, int) {
 	return cfg, exitOK
 }
 
+// loadTopic is load for a verb whose first argument names a topic.
+func loadTopic(env Env, c call) (*config.Config, config.Topic, int) {
+	cfg, code := load(env, c)
+	if cfg == nil {
+		return nil, config.Topic{}, code
+	}
+	topic, err := topicOf(cfg, c.args[0])
+	if err != nil {
+		return nil, config.Topic{}, report(env, exitUsage, err)
+	}
+	return cfg, topic, exitOK
+}
+
 // topicOf finds a configured topic, or says which there are.
 func topicOf(cfg *config.Config, name string) (config.Topic, error) {
-	var names []string
 	for _, t := range cfg.Topics {
 		if t.Name == name {
 			return t, nil
 		}
-		names = append(names, t.Name)
 	}
-	return config.Topic{}, fmt.Errorf("no topic %q in %s; it has: %s", name, cfg.Path, strings.Join(names, ", "))
+	return config.Topic{}, fmt.Errorf("no topic %q in %s; it has: %s", name, cfg.Path, strings.Join(cfg.TopicNames(), ", "))
 }
 
 // textFrom returns the job text given as an argument, or from stdin for "-".

@@ -57,6 +57,7 @@ func TestWrongArgumentsExitWithTwo(t *testing.T) {
 		"push, no file":    {[]string{"push", "t", "-c", "/nonexistent.toml"}, "/nonexistent.toml"},
 		"reload a topic":   {[]string{"reload", "t"}, "want no arguments"},
 		"reload, no file":  {[]string{"reload", "-c", "/nonexistent.toml"}, "/nonexistent.toml"},
+		"check, spare":     {[]string{"check", "other.toml"}, "want no arguments"},
 		"run, two of them": {[]string{"run", "a", "b"}, "want no arguments"},
 	}
 	for name, tt := range tests {

@@ -8,12 +8,7 @@ import (
 	"time"
 
 	"sidecar/compat"
-	"sidecar/internal/config"
-	"sidecar/queue"
 )
-
-// redisPatience bounds a verb that asks Redis a few questions.
-const redisPatience = 15 * time.Second
 
 type pushFlags struct{ delay time.Duration }
 
@@ -49,7 +44,7 @@ func push(env Env, c call) int {
 	if len(c.args) == 2 {
 		var err error
 		if text, err = textFrom(env, c.args[1]); err != nil {
-			return fail(env, "%v", err)
+			return report(env, exitFailed, err)
 		}
 	}
 	job, err := compat.ParseJob(text)
@@ -61,7 +56,7 @@ func push(env Env, c call) int {
 	}
 	return withStore(env, c, func(ctx context.Context, s session) int {
 		if err := s.store.Push(ctx, job.Raw(), f.delay); err != nil {
-			return fail(env, "%v", err)
+			return report(env, exitFailed, err)
 		}
 		fmt.Fprintln(env.Stdout, job.UUID())
 		return exitOK
@@ -75,32 +70,4 @@ func newUUID() string {
 	b[6] = b[6]&0x0f | 0x40
 	b[8] = b[8]&0x3f | 0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
-}
-
-// session is what a verb that works on one topic has at hand.
-type session struct {
-	cfg   *config.Config
-	store *queue.Store
-}
-
-// withStore opens the store of the topic named first in c.args and calls f with it.
-func withStore(env Env, c call, f func(context.Context, session) int) int {
-	cfg, code := load(env, c)
-	if cfg == nil {
-		return code
-	}
-	topic, err := topicOf(cfg, c.args[0])
-	if err != nil {
-		fmt.Fprintf(env.Stderr, "sidecar: %v\n", err)
-		return exitUsage
-	}
-	rdb, err := queue.Open(cfg.Redis, []string{topic.Name})
-	if err != nil {
-		fmt.Fprintf(env.Stderr, "sidecar: %v\n", err)
-		return exitRefused
-	}
-	defer rdb.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), redisPatience)
-	defer cancel()
-	return f(ctx, session{cfg, queue.NewStore(rdb, cfg.Redis.KeyPrefix, topic.Queue)})
 }

@@ -48,7 +48,7 @@ func replay(env Env, c call) int {
 		done, err := s.store.Replay(ctx, f.limit, f.dryRun, s.cfg.Timezone)
 		printReplays(env, done, f.dryRun)
 		if err != nil {
-			return fail(env, "%v", err)
+			return report(env, exitFailed, err)
 		}
 		return exitOK
 	})
@@ -67,7 +67,11 @@ func printReplays(env Env, done queue.Replays, dry bool) {
 		fmt.Fprintf(env.Stdout, "%s %s\n", word, uuid)
 	}
 	if n := len(done.Unreadable); n > 0 {
-		fmt.Fprintf(env.Stderr, "%d records hold no job; they stay in dead, at its tail\n", n)
+		where := "moved to the tail of dead"
+		if dry {
+			where = "would move to the tail of dead"
+		}
+		fmt.Fprintf(env.Stderr, "%d records hold no job: %s\n", n, where)
 	}
 	fmt.Fprintf(env.Stdout, "%s %d jobs\n", word, len(done.Replayed))
 }

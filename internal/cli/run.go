@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -23,9 +22,9 @@ func runVerb() verb {
 		long: `
 Consumes every configured topic in the foreground. The log goes to standard error, one line an event.
 
-TERM or INT   take nothing new, finish the jobs in hand within grace, exit 0
+TERM or INT     take nothing new, finish the jobs in hand within grace, exit 0
 the same again  stop the jobs in hand now, put their texts back, exit 0
-HUP           read the configuration again; a bad one is refused and the old one stays`,
+HUP             read the configuration again; a bad one is refused and the old one stays`,
 		run: run,
 	}
 }
@@ -34,6 +33,8 @@ func run(env Env, c call) int {
 	if len(c.args) > 0 {
 		return usageError(env, runVerb(), "want no arguments, got %q", c.args)
 	}
+	sig := watchSignals() // first of all: a HUP before that would kill
+	defer sig.stop()
 	cfg, code := load(env, c)
 	if cfg == nil {
 		return code
@@ -45,9 +46,6 @@ func run(env Env, c call) int {
 	if _, err := maxprocs.Set(); err != nil {
 		log.Warn("set GOMAXPROCS", "error", err)
 	}
-
-	sig := watchSignals()
-	defer sig.stop()
 	err := app.Run(sig.ctx, app.Options{
 		Config:  cfg,
 		Load:    func() (*config.Config, error) { return config.Load(c.configPath) },
@@ -60,19 +58,27 @@ func run(env Env, c call) int {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, app.ErrRefused):
-		fmt.Fprintf(env.Stderr, "sidecar: %v\n", err)
-		return exitRefused
+		return report(env, exitRefused, err)
 	}
-	return fail(env, "%v", err)
+	return report(env, exitFailed, err)
 }
 
 // newLogger returns the process's log as configured: one line an event.
 func newLogger(w io.Writer, opts config.Log) *slog.Logger {
 	ho := &slog.HandlerOptions{Level: opts.Level}
 	if opts.Format == "json" {
+		ho.ReplaceAttr = readableDuration
 		return slog.New(slog.NewJSONHandler(w, ho))
 	}
 	return slog.New(slog.NewTextHandler(w, ho))
+}
+
+// readableDuration writes durations as "1.5s", as the text log does; slog's JSON has bare nanoseconds.
+func readableDuration(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
 }
 
 // signals are the process's signals as the app wants them.

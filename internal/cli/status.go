@@ -9,6 +9,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"sidecar/internal/config"
 	"sidecar/queue"
 )
@@ -53,17 +55,14 @@ func status(env Env, c call) int {
 	if cfg == nil {
 		return code
 	}
-	rdb, err := queue.Open(cfg.Redis, topicNames(cfg))
-	if err != nil {
-		fmt.Fprintf(env.Stderr, "sidecar: %v\n", err)
-		return exitRefused
-	}
-	defer rdb.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), redisPatience)
-	defer cancel()
+	return withRedis(env, cfg, cfg.TopicNames(), func(ctx context.Context, rdb redis.UniversalClient) int {
+		return showStatus(ctx, env, cfg, rdb, c.flags.(*statusFlags).json)
+	})
+}
 
+func showStatus(ctx context.Context, env Env, cfg *config.Config, rdb redis.UniversalClient, asJSON bool) int {
 	var lines []topicStatus
-	code = exitOK
+	code := exitOK
 	for _, t := range cfg.Topics {
 		line := statusOf(ctx, queue.NewStore(rdb, cfg.Redis.KeyPrefix, t.Queue), t.Name)
 		if line.Error != "" {
@@ -71,7 +70,7 @@ func status(env Env, c call) int {
 		}
 		lines = append(lines, line)
 	}
-	if c.flags.(*statusFlags).json {
+	if asJSON {
 		_ = json.NewEncoder(env.Stdout).Encode(map[string]any{"topics": lines})
 	} else {
 		printStatus(env.Stdout, lines)
@@ -105,12 +104,4 @@ func printStatus(w io.Writer, lines []topicStatus) {
 		fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%d\t%d\t%s\n", l.Topic, l.Pool, l.Due, l.Ready, l.Running, l.Dead, age)
 	}
 	_ = tw.Flush()
-}
-
-func topicNames(cfg *config.Config) []string {
-	names := make([]string, 0, len(cfg.Topics))
-	for _, t := range cfg.Topics {
-		names = append(names, t.Name)
-	}
-	return names
 }

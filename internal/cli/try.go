@@ -37,18 +37,13 @@ func try(env Env, c call) int {
 	if len(c.args) != 2 {
 		return usageError(env, tryVerb(), "want a topic and a job, got %d arguments", len(c.args))
 	}
-	cfg, code := load(env, c)
+	cfg, topic, code := loadTopic(env, c)
 	if cfg == nil {
 		return code
 	}
-	topic, err := topicOf(cfg, c.args[0])
-	if err != nil {
-		fmt.Fprintf(env.Stderr, "sidecar: %v\n", err)
-		return exitUsage
-	}
 	text, err := textFrom(env, c.args[1])
 	if err != nil {
-		return fail(env, "%v", err)
+		return report(env, exitFailed, err)
 	}
 	job, err := compat.ParseJob(text)
 	if err != nil {
@@ -63,8 +58,8 @@ func tryJob(ctx context.Context, env Env, cfg *config.Config, topic config.Topic
 	log := slog.New(slog.NewTextHandler(env.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	pool := fastcgi.NewPool(cfg.FPM[topic.Pool], log, fastcgi.NewMetrics(prometheus.NewRegistry(), []string{topic.Pool}, []string{topic.Name}))
 	t := pool.NewTopic(topic.FPM)
-	if err := pool.Prepare(); err != nil {
-		return fail(env, "%v", err)
+	if err := pool.Prepare(ctx); err != nil {
+		return report(env, exitFailed, err)
 	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
@@ -72,7 +67,7 @@ func tryJob(ctx context.Context, env Env, cfg *config.Config, topic config.Topic
 	defer wg.Wait()
 	defer stop()
 
-	result := t.Run(ctx, job)
+	result := t.Try(ctx, job)
 	printResult(env.Stdout, result)
 	if result.Outcome.Verdict != compat.Done {
 		return exitFailed
@@ -89,6 +84,12 @@ func printResult(w io.Writer, r fastcgi.Result) {
 		fmt.Fprintf(w, "delay:   %s\n", r.Outcome.Delay)
 	}
 	fmt.Fprintf(w, "time:    %s\n", r.Elapsed.Round(10*time.Microsecond))
+	if r.Boot > 0 {
+		fmt.Fprintf(w, "boot:    %s of it\n", r.Boot.Round(10*time.Microsecond))
+	}
+	if r.Memory > 0 {
+		fmt.Fprintf(w, "memory:  %.1f MB at its peak\n", float64(r.Memory)/(1<<20))
+	}
 	section(w, "output", string(r.Output))
 	section(w, "stderr", string(r.Stderr))
 	section(w, "trace", r.Outcome.Trace)

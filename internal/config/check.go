@@ -66,13 +66,8 @@ func (b *builder) checkSlots(section *table) {
 		return
 	}
 	for _, topic := range b.cfg.Topics {
-		k := compat.NewDelayKeys(b.cfg.Redis.KeyPrefix, topic.Name)
-		slot := compat.HashSlot(k.Pool)
-		for _, key := range []string{k.Ready, k.Running, k.Dead} {
-			if compat.HashSlot(key) != slot {
-				b.fault(section.line(topic.Name), "topic %q: its keys lie on different nodes of a Cluster: want a hash tag in the name, [topic.%q], or in key_prefix, which PHP must use too", topic.Name, "{"+topic.Name+"}")
-				break
-			}
+		if compat.NewDelayKeys(b.cfg.Redis.KeyPrefix, topic.Name).OutsideSlot() != "" {
+			b.fault(section.line(topic.Name), "topic %q: its keys lie on different nodes of a Cluster: want a hash tag in the name, [topic.%q], or in key_prefix, which PHP must use too", topic.Name, "{"+topic.Name+"}")
 		}
 	}
 }

@@ -33,7 +33,7 @@ type Config struct {
 
 // Admin is [admin].
 type Admin struct {
-	Listen string // listen: host:port of metrics, probes and dashboard, "" = off
+	Listen string // listen: host:port of metrics and probes, "" = off
 }
 
 // Log says how the log looks.
@@ -65,6 +65,15 @@ func Default() Config {
 // DefaultTopic returns a topic for which the file says nothing. Its workers are 0: the pool's children.
 func DefaultTopic() Topic {
 	return Topic{Pool: "default", Queue: queue.DefaultOptions(), FPM: fastcgi.DefaultTopicOptions()}
+}
+
+// TopicNames returns the names of all topics, sorted.
+func (c *Config) TopicNames() []string {
+	names := make([]string, 0, len(c.Topics))
+	for _, t := range c.Topics {
+		names = append(names, t.Name)
+	}
+	return names
 }
 
 // Warnings returns what works but was hardly meant, as found when the file was read, one line each.

@@ -11,12 +11,14 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"sidecar/internal/testenv"
 )
 
 // BenchmarkLateness enqueues 200 jobs a second from PHP for ten seconds and reports how late their PHP code
 // started, the way through PHP-FPM included.
 func BenchmarkLateness(b *testing.B) {
-	r := newRig(b, 8)
+	r := newBenchRig(b, 8)
 	r.write("late.php", `<?php file_put_contents(__DIR__ . '/runs.log', sprintf("L %.3f\n", microtime(true) * 1000 - $job['due']), FILE_APPEND);`)
 	r.script = "late.php"
 	p := r.start(r.config("", ""))
@@ -35,7 +37,7 @@ func BenchmarkLateness(b *testing.B) {
 // BenchmarkIdle reports what five topics without work cost: commands a second to Redis and the share of a core.
 func BenchmarkIdle(b *testing.B) {
 	const quiet = 20 * time.Second
-	r := newRig(b, 4)
+	r := newBenchRig(b, 4)
 	config := r.config("", "")
 	text, err := os.ReadFile(config)
 	if err != nil {
@@ -53,6 +55,13 @@ func BenchmarkIdle(b *testing.B) {
 		b.ReportMetric(100*(p.cpu(b)-cpu).Seconds()/quiet.Seconds(), "%core")
 	}
 	b.ReportMetric(0, "ns/op")
+}
+
+// newBenchRig is a shop as it runs in production: opcache on, and a Redis that does not wait for its disk.
+func newBenchRig(b *testing.B, children int) *rig {
+	b.Helper()
+	fpm := testenv.FPMOptions{Children: children, Opcache: true}
+	return newRigOn(b, fpm, testenv.Redis(b))
 }
 
 // phpProducer runs the shops' producer from testdata/legacy.
@@ -85,7 +94,7 @@ func (r *rig) commands(b *testing.B) (sent int) {
 }
 
 // cpu returns the processor time the sidecar has used.
-func (p *process) cpu(b *testing.B) time.Duration {
+func (p *instance) cpu(b *testing.B) time.Duration {
 	b.Helper()
 	return time.Duration(p.metric("process_cpu_seconds_total") * float64(time.Second))
 }

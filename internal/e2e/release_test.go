@@ -89,6 +89,22 @@ func termUnderLoad(t *testing.T, mode string) {
 	r.wantNoRetries()
 }
 
+func TestTermIsNotHeldUpByARedisThatHangs(t *testing.T) {
+	const grace = 2 * time.Second
+	r := newRig(t, 2)
+	p := r.start(r.config(`grace = "2s"`, ""))
+	r.push(`{"uuid":"hangs","hang":true}`)
+	r.wantStarted(1)
+	resume := r.redis.Pause()
+	defer resume()
+	p.signal(syscall.SIGTERM)
+	p.wantExit(0, grace+4500*time.Millisecond) // with the default 25 s that is below the release script's 30
+	resume()
+	if d := r.depths(); d.ready+d.running != 1 {
+		t.Errorf("keys hold %+v, want the job in running, to expire, or back in ready", d)
+	}
+}
+
 func TestSecondSignalStopsTheJobsInHand(t *testing.T) { eachMode(t, signalTwice) }
 
 func signalTwice(t *testing.T, mode string) {

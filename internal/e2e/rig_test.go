@@ -3,21 +3,13 @@
 package e2e
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -65,6 +57,7 @@ type rig struct {
 	script   string // the topic's, in dir; "" for one that configures a call
 }
 
+// newRig is a shop whose Redis forgets nothing, for tests that kill it.
 func newRig(t testing.TB, children int) *rig {
 	t.Helper()
 	return newRigWith(t, testenv.FPMOptions{Children: children}, "appendonly yes", "appendfsync always")
@@ -73,10 +66,15 @@ func newRig(t testing.TB, children int) *rig {
 // newRigWith is newRig with an FPM and a Redis that are set up so.
 func newRigWith(t testing.TB, opts testenv.FPMOptions, conf ...string) *rig {
 	t.Helper()
+	return newRigOn(t, opts, testenv.Redis(t, conf...))
+}
+
+func newRigOn(t testing.TB, opts testenv.FPMOptions, server *testenv.RedisServer) *rig {
+	t.Helper()
 	fpm := testenv.StartFPM(t, opts)
 	r := &rig{
 		t: t, fpm: fpm, children: opts.Children, dir: fpm.Shared(), mode: "request", script: "record.php",
-		redis: testenv.Redis(t, conf...),
+		redis: server,
 	}
 	r.rdb, r.redisURL = r.redis.Client(), r.redis.URL()
 	r.copyScript("record.php")
@@ -190,193 +188,6 @@ func (r *rig) wantEmpty(within time.Duration) {
 	eventually(r.t, within, func() error {
 		if d := r.depths(); d.pool+d.ready+d.running+d.dead != 0 {
 			return fmt.Errorf("keys hold %+v, want all empty", d)
-		}
-		return nil
-	})
-}
-
-// process is a running sidecar.
-type process struct {
-	t    testing.TB
-	cmd  *exec.Cmd
-	done chan struct{} // closed when it has ended
-	err  error         // read after done
-
-	mu    sync.Mutex
-	log   []string // guarded by mu
-	admin string   // guarded by mu: host:port once it is known
-}
-
-// start runs the binary with the configuration until the test ends.
-func (r *rig) start(config string) *process {
-	r.t.Helper()
-	return r.startCommand(exec.Command(binary, "run", "-c", config))
-}
-
-// startLimited is start with no more than that many file descriptors.
-func (r *rig) startLimited(config string, descriptors int) *process {
-	r.t.Helper()
-	return r.startCommand(exec.Command("sh", "-c", fmt.Sprintf(`ulimit -n %d; exec "$0" run -c "$1"`, descriptors), binary, config))
-}
-
-func (r *rig) startCommand(cmd *exec.Cmd) *process {
-	r.t.Helper()
-	p := &process{t: r.t, cmd: cmd, done: make(chan struct{})}
-	stderr, err := p.cmd.StderrPipe()
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	if err := p.cmd.Start(); err != nil {
-		r.t.Fatal(err)
-	}
-	go func() {
-		p.readLog(stderr)
-		p.err = p.cmd.Wait()
-		close(p.done)
-	}()
-	r.t.Cleanup(func() {
-		_ = p.cmd.Process.Kill()
-		<-p.done
-		for _, line := range p.lines() {
-			if containsSecret(line) {
-				r.t.Errorf("the log holds a secret or a payload: %s", line)
-			}
-		}
-		if r.t.Failed() {
-			r.t.Logf("the sidecar's log:\n%s", strings.Join(p.lines(), "\n"))
-		}
-	})
-	return p
-}
-
-var adminAddr = regexp.MustCompile(`msg="admin listening" addr=(\S+)`)
-
-func (p *process) readLog(r io.Reader) {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		p.mu.Lock()
-		if m := adminAddr.FindStringSubmatch(lines.Text()); m != nil {
-			p.admin = m[1]
-		}
-		p.log = append(p.log, lines.Text())
-		p.mu.Unlock()
-	}
-}
-
-func (p *process) lines() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return append([]string(nil), p.log...)
-}
-
-// count returns how many log lines hold the text.
-func (p *process) count(text string) int {
-	n := 0
-	for _, line := range p.lines() {
-		if strings.Contains(line, text) {
-			n++
-		}
-	}
-	return n
-}
-
-func (p *process) signal(s os.Signal) {
-	p.t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil {
-		p.t.Fatal(err)
-	}
-}
-
-// kill ends it as a power cut would.
-func (p *process) kill() {
-	p.t.Helper()
-	p.signal(syscall.SIGKILL)
-	<-p.done
-}
-
-// wantExit waits for its end and compares the exit code.
-func (p *process) wantExit(code int, within time.Duration) {
-	p.t.Helper()
-	select {
-	case <-p.done:
-	case <-time.After(within):
-		p.t.Fatalf("still running after %s, want exit %d", within, code)
-	}
-	if got := p.cmd.ProcessState.ExitCode(); got != code {
-		p.t.Errorf("exit code %d (%v), want %d", got, p.err, code)
-	}
-}
-
-// get asks the admin side and returns the status and the body.
-func (p *process) get(path string) (int, string, error) {
-	p.mu.Lock()
-	addr := p.admin
-	p.mu.Unlock()
-	if addr == "" {
-		return 0, "", fmt.Errorf("the admin address is not known yet")
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+path, nil)
-	if err != nil {
-		return 0, "", err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, "", err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	return resp.StatusCode, string(body), err
-}
-
-// metric returns the value of a metric without labels.
-func (p *process) metric(name string) float64 {
-	p.t.Helper()
-	_, body, err := p.get("/metrics")
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	for line := range strings.Lines(body) {
-		if value, ok := strings.CutPrefix(line, name+" "); ok {
-			v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-			if err != nil {
-				p.t.Fatal(err)
-			}
-			return v
-		}
-	}
-	p.t.Fatalf("no metric %s", name)
-	return 0
-}
-
-// wantReady waits until /readyz answers 200.
-func (p *process) wantReady(within time.Duration) {
-	p.t.Helper()
-	eventually(p.t, within, func() error {
-		code, body, err := p.get("/readyz")
-		if err == nil && code != http.StatusOK {
-			err = fmt.Errorf("readyz: %d %s", code, body)
-		}
-		return err
-	})
-}
-
-// wantNotReady waits until /readyz answers 503 with a reason that holds the text.
-func (p *process) wantNotReady(reason string, within time.Duration) {
-	p.t.Helper()
-	eventually(p.t, within, func() error {
-		code, body, err := p.get("/readyz")
-		if err != nil {
-			return err
-		}
-		var probe struct{ Reasons []string }
-		if err := json.Unmarshal([]byte(body), &probe); err != nil {
-			return err
-		}
-		if code != http.StatusServiceUnavailable || !strings.Contains(strings.Join(probe.Reasons, "\n"), reason) {
-			return fmt.Errorf("readyz: %d %s, want 503 with %q", code, body, reason)
 		}
 		return nil
 	})

@@ -98,6 +98,7 @@ func (f *FPM) Start() {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
+	cmd.WaitDelay = 200 * time.Millisecond // what a script has started holds them, too
 	if err := cmd.Start(); err != nil {
 		f.tb.Fatal(err)
 	}

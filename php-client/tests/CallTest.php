@@ -36,6 +36,11 @@ final class CallTest extends BridgeTestCase
             'several, one by default' => ['$uuid, $by = "cron"', 'echo $uuid, $by;', 'u-1cron'],
             'several, a default between' => ['$uuid, $x = "d", $order_id = 0', 'echo $uuid, $x, $order_id;', 'u-1d42'],
             'several, a nullable service' => ['$uuid, ?DateTime $d = null', 'var_dump($d);', "NULL\n"],
+            'a service that has a default' => ['?DateTimeImmutable $tags = null', 'var_dump($tags);', "NULL\n"],
+            'one of a field\'s name' => ['int $order_id, ?DateTime $paid = null', 'var_dump($paid);', "NULL\n"],
+            'one between fields' => ['$uuid, ?DateTime $paid = null, $order_id = 0', 'echo $uuid, $order_id;', 'u-142'],
+            'a callable' => ['$uuid, ?callable $tags = null', 'var_dump($tags);', "NULL\n"],
+            'services, variadic' => ['$uuid, DateTime ...$tags', 'echo count($tags);', '0'],
             'several, variadic' => ['$uuid, ...$more', 'echo $uuid, count($more);', 'u-10'],
             'a string field' => ['string $uuid, array $tags', 'echo $uuid, implode($tags);', 'u-1ab'],
             'an object field' => ['string $uuid, object $address', 'echo $address->city;', 'Oslo'],
@@ -93,6 +98,41 @@ final class CallTest extends BridgeTestCase
             'constructor with arguments' => ['Needy::go', 'the constructor of Needy requires arguments'],
             'service' => ['service', 'no job holds what parameter $clock of service asks for'],
             'service among fields' => ['mixed_up', 'parameter $clock'],
+        ];
+    }
+
+    /**
+     * @dataProvider jobs
+     */
+    public function testWhatNoJobCanHoldIsUnavailableWhateverTheJob(string $text): void
+    {
+        foreach (['function h($uuid, DateTime $clock) {}', 'function h(?DateTime $clock) {}'] as $code) {
+            self::assertVerdict('unavailable', 'what parameter $clock of h asks for', self::call('h', $code, [], $text));
+        }
+    }
+
+    /**
+     * @dataProvider jobs
+     */
+    public function testNoJobMakesACallUnavailable(string $text): void
+    {
+        foreach (['$uuid, ?DateTime $clock = null', 'DateTime ...$clock', 'array $job', 'object $j'] as $parameters) {
+            $reply = self::call('h', "function h($parameters) {}", [], $text);
+            self::assertContains($reply->verdict(self::NONCE)['v'] ?? '', ['done', 'failed', 'rejected']);
+        }
+    }
+
+    public static function jobs(): array
+    {
+        return [
+            'with the fields' => ['{"uuid":"u-1","clock":"2024-01-01"}'],
+            'without' => ['{}'],
+            'of nulls' => ['{"uuid":null,"clock":null}'],
+            'of objects' => ['{"uuid":{},"clock":{"date":1}}'],
+            'of a name no property has' => ['{"\u0000uuid":1}'],
+            'no object' => ['[]'],
+            'no JSON' => ['{"uuid":'],
+            'nothing' => [''],
         ];
     }
 

@@ -36,6 +36,7 @@ final class EndingTest extends BridgeTestCase
     {
         $throws = 'class D { static $kept; public $self; function __destruct() { throw new Exception("late"); } } ';
         $prints = 'class D { static $kept; function __destruct() { echo "bye"; } } ';
+        $exits = 'class D { static $kept; function __destruct() { exit(1); } } ';
         $cycle = '$a = new D; $a->self = $a; unset($a);';
         $atEnd = static function (string $code): string {
             return 'register_shutdown_function(function () { ' . $code . ' });';
@@ -58,6 +59,28 @@ final class EndingTest extends BridgeTestCase
                 'class D { function __destruct() { exit; } } $d = new D;',
                 'failed',
                 'a shutdown function or destructor called exit',
+                '',
+            ],
+            'a static one exits' => [$exits . 'D::$kept = new D;', 'failed', 'or destructor called exit', ''],
+            'a static one exits, created where others were' => [
+                $exits . 'for ($i = 0; $i < 99; $i++) { $a[] = new stdClass; } D::$kept = new D;'
+                . 'while ($a) { array_pop($a); }',
+                'failed',
+                'or destructor called exit',
+                '',
+            ],
+            'a static one creates objects' => [
+                'class D { static $kept; function __destruct() { self::$kept = [new D2, new D2]; } } class D2 {}'
+                . 'D::$kept = new D;',
+                'done',
+                '',
+                '',
+            ],
+            'a static one ends all buffers' => [
+                'class D { static $kept; function __destruct() { while (ob_get_level()) { ob_end_flush(); } } }'
+                . 'D::$kept = new D;',
+                'done',
+                '',
                 '',
             ],
             'a destructor needs other globals' => [
@@ -101,6 +124,40 @@ final class EndingTest extends BridgeTestCase
         self::assertDone(self::script($code, ['exit_ok' => true]), 'end');
         $code = 'register_shutdown_function(function () { throw new Exception("late"); });';
         self::assertVerdict('failed', 'late', self::script($code, ['exit_ok' => true]));
+        $code = 'class D { static $kept; function __destruct() { exit(1); } } D::$kept = new D;';
+        self::assertDone(self::script($code, ['exit_ok' => true]));
+    }
+
+    /**
+     * @dataProvider results
+     */
+    public function testAResultWhoseCodeHasNotRunIsAFailure(string $body, string $verdict, string $error): void
+    {
+        $function = 'function gen() { yield 1; yield 2; echo "ran"; } function h() { ' . $body . ' }';
+        self::assertVerdict($verdict, $error, self::call('h', $function));
+        self::assertVerdict($verdict, $error, self::script($function . ' return h();'));
+    }
+
+    public static function results(): array
+    {
+        return [
+            'a generator function' => ['yield 1; echo "ran";', 'failed', 'returned a generator: its code has not run'],
+            'a generator' => ['return gen();', 'failed', 'a generator'],
+            'one half way' => ['$g = gen(); $g->next(); return $g;', 'failed', 'a generator'],
+            'one that is through' => ['$g = gen(); foreach ($g as $x) {} return $g;', 'done', ''],
+            'an iterator of values' => ['return new ArrayIterator([1]);', 'done', ''],
+        ];
+    }
+
+    public function testAFiberThatHasNotEndedIsAFailure(): void
+    {
+        if (\PHP_VERSION_ID < 80100) {
+            self::markTestSkipped('PHP ' . \PHP_VERSION . ' has no fibers');
+        }
+        $code = '$f = new Fiber(function () { Fiber::suspend(); });';
+        self::assertVerdict('failed', 'returned a fiber', self::script($code . ' return $f;'));
+        self::assertVerdict('failed', 'returned a fiber', self::script($code . ' $f->start(); return $f;'));
+        self::assertDone(self::script($code . ' $f->start(); $f->resume(); return $f;'));
     }
 
     public function testAnOutputBufferThatThrowsIsAFailure(): void
@@ -142,8 +199,9 @@ final class EndingTest extends BridgeTestCase
 
     public function testAfterFinishRequestTheSignStillArrivesOnAKeptConnection(): void
     {
+        $late = 'class D { static $k; function __destruct() { throw new Exception("late"); } } D::$k = new D;';
         $cases = ['' => 'done', 'throw new Exception("late");' => 'failed', 'exit;' => 'failed', 'echo 1;' => 'done'];
-        foreach ($cases as $code => $verdict) {
+        foreach ($cases + [$late => 'failed'] as $code => $verdict) {
             $fpm = self::fpm();
             $script = $fpm->file('<?php echo "answer"; fastcgi_finish_request(); ' . $code);
             $connection = self::ask($fpm, ['script' => $script]);

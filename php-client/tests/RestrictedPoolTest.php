@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Sidecar\Tests;
 
 use Sidecar\Tests\Support\Ear;
+use Sidecar\Tests\Support\Reply;
 
 /**
  * Pools that forbid a lot.
@@ -75,6 +76,28 @@ final class RestrictedPoolTest extends BridgeTestCase
             self::assertDone($connection->receive(), 'ran');
             $connection->close();
             $ear->close();
+        }
+    }
+
+    public function testWithoutFlushTheSignIsNotLostBehindFinishRequest(): void
+    {
+        foreach (['flush' => false, 'flush,ob_implicit_flush' => true] as $disabled => $isReported) {
+            $fpm = self::fpm(['disable_functions' => $disabled]);
+            foreach (['' => 'done', 'throw new Exception("late");' => 'failed'] as $code => $verdict) {
+                $ear = new Ear($fpm->fresh());
+                $script = $fpm->file('<?php echo "answer"; fastcgi_finish_request(); ' . $code);
+                $connection = self::ask($fpm, ['script' => $script, 'socket' => $ear->address()]);
+                self::assertStringStartsWith('HELLO ', $ear->hear());
+                self::assertSame('answer', $connection->receive()->output());
+                $heard = $isReported ? $ear->hear() : '';
+                $connection->send(self::params($fpm, ['mode' => 'check', 'nonce' => 'another'], ''), '');
+                $second = $connection->receive();
+                $connection->close();
+                $ear->close();
+                [, , $hash, $payload] = \explode(' ', \trim($heard)) + ['', '', '', ''];
+                $content = $isReported ? Reply::open($hash, $payload, self::NONCE) : $second->verdict(self::NONCE);
+                self::assertSame($verdict, $content['v'] ?? null, $disabled);
+            }
         }
     }
 

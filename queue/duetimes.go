@@ -20,9 +20,6 @@ type dueTimes struct {
 // dueTimesKept bounds dueTimes: some seconds of promotions.
 const dueTimesKept = 4096
 
-// always is the due time of scores that are no times: 0, negative, -inf. Such jobs are not late.
-const always ServerTime = 1
-
 func newDueTimes() *dueTimes {
 	return &dueTimes{
 		seed:  maphash.MakeSeed(),

@@ -1,0 +1,32 @@
+package compat
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+)
+
+// plainMost is how long a uuid may be to go into logs and parameters as it is.
+const plainMost = 128
+
+// PlainUUID returns the job's uuid if it is fit for a log line and a parameter: 1 to 128 letters, digits and
+// "._:-". Another one, which may hold anything and be of any length, is replaced by its SHA-256; "" stays "".
+func (j Job) PlainUUID() string {
+	uuid := j.UUID()
+	if len(uuid) <= plainMost && isPlain(uuid) {
+		return uuid
+	}
+	sum := sha256.Sum256([]byte(uuid))
+	return hex.EncodeToString(sum[:])
+}
+
+func isPlain(s string) bool {
+	for _, c := range []byte(s) {
+		switch {
+		case c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c >= '0' && c <= '9':
+		case c == '.', c == '_', c == ':', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,56 @@
+package fastcgi
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+const (
+	// lookEvery is how often a run looks whether its child lives.
+	lookEvery = time.Second
+	// lastWordsPatience is how long what a child wrote before its end may take to be read.
+	lastWordsPatience = time.Second
+)
+
+// errHeldOpen is why a run was cut off by us: what a script starts inherits FPM's connection, and while that lives
+// no end comes from the other side, however dead the child is.
+var errHeldOpen = errors.New("what it had started holds the connection")
+
+// meet finds out which child said hello. On a unix socket that takes microseconds; on TCP it means to search tables,
+// which is left to the first look, and to runs that are long enough for one.
+func (r *run) meet() {
+	if r.topic.pool.listen.unix() {
+		r.child, _ = findChild(r.result.PID, 0, r.exchange.conn.Conn) // whoever is not certain is not watched
+	}
+	r.lookAgain = time.After(lookEvery)
+}
+
+// look makes the child's death the end of the run, where it can be seen.
+func (r *run) look() {
+	r.lookAgain = nil
+	if r.child == nil && !r.topic.pool.listen.unix() {
+		r.child, _ = findChild(r.result.PID, time.Since(r.begun), r.exchange.conn.Conn)
+	}
+	switch {
+	case r.child == nil:
+	case r.child.gone():
+		r.mourn()
+	default:
+		r.lookAgain = time.After(lookEvery)
+	}
+}
+
+// mourn waits for the end of a connection whose child is gone, but not for long.
+func (r *run) mourn() {
+	r.deadline, r.giveUp, r.lookAgain = nil, nil, nil
+	r.lastWords = time.After(lastWordsPatience)
+}
+
+// cutOff ends the connection of a child that is gone.
+func (r *run) cutOff(ctx context.Context) {
+	r.lastWords = nil
+	r.topic.log.WarnContext(ctx, "php-fpm's child is gone, and what it had started holds its connection: not waited for",
+		"uuid", plainUUID(r.job.UUID()), "pid", r.result.PID)
+	_ = r.exchange.conn.Close() // the reply is over now
+}

@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"sidecar/internal/config"
+	"sidecar/queue"
+)
+
+// redisPatience bounds a verb that asks Redis a few questions.
+const redisPatience = 15 * time.Second
+
+// session is what a verb that works on one topic has at hand.
+type session struct {
+	cfg   *config.Config
+	store *queue.Store
+}
+
+// withStore opens the store of the topic named first in c.args and calls f with it.
+func withStore(env Env, c call, f func(context.Context, session) int) int {
+	cfg, topic, code := loadTopic(env, c)
+	if cfg == nil {
+		return code
+	}
+	return withRedis(env, cfg, []string{topic.Name}, func(ctx context.Context, rdb redis.UniversalClient) int {
+		return f(ctx, session{cfg, queue.NewStore(rdb, cfg.Redis.KeyPrefix, topic.Queue)})
+	})
+}
+
+// withRedis opens Redis for the topics and calls f with it, under a context that ends when patience does.
+func withRedis(env Env, cfg *config.Config, topics []string, f func(context.Context, redis.UniversalClient) int) int {
+	rdb, err := queue.Open(cfg.Redis, topics)
+	if err != nil {
+		return report(env, exitRefused, err)
+	}
+	defer rdb.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), redisPatience)
+	defer cancel()
+	return f(ctx, rdb)
+}

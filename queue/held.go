@@ -1,0 +1,35 @@
+package queue
+
+import (
+	"time"
+
+	"sidecar/compat"
+)
+
+// held is one claim in this process's hands, from the reply of the claim to its settlement.
+type held struct {
+	text string
+	job  compat.Job // zero for a text that is no job
+	due  ServerTime // when its text had been due; 0: not known
+	seq  uint64     // order of claiming, given by the Keeper
+
+	// The rest belongs to the Keeper and its mutex.
+
+	// leases are the scores its running entry can have: one, and one more for each renewal whose reply
+	// has not arrived. The last is what the next renewal asks for, as long as it lies ahead.
+	leases  []Lease
+	first   [1]Lease   // what leases begins with, without an allocation
+	ends    ServerTime // end of the last confirmed lease
+	aimed   ServerTime // end of the last of leases
+	lost    bool       // found under another lease, or gone: not renewed any more
+	settled bool       // its verdict is with the Settler
+	writing bool       // its settlement is on the wire: not renewed, so that the lease does not change under it
+}
+
+// newHeld returns a claim that was taken at now under a lease of the given length.
+func newHeld(claim Claim, now ServerTime, lease time.Duration) *held {
+	ends := now.Add(lease)
+	h := &held{text: claim.Text, first: [1]Lease{claim.Lease}, ends: ends, aimed: ends}
+	h.leases = h.first[:]
+	return h
+}
