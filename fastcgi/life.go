@@ -67,6 +67,8 @@ func (r *resident) through(ctx context.Context) {
 		r.end(unready, err)
 		return
 	}
+	p.sent(r, true)
+	defer p.unsent(r)
 	r.follow(ctx, over)
 }
 
@@ -141,6 +143,7 @@ func (r *resident) greet(ctx context.Context, call callback) {
 	c, l, now := r.crew, &r.life, time.Now()
 	l.call, l.greeted, l.ended, l.waited = call, true, make(chan struct{}), now.Sub(r.born)
 	p := c.topic.pool
+	p.heard(r)
 	p.metrics.started(p.opts.Name, l.waited)
 	c.mu.Lock()
 	r.conn, r.greeted = call.conn, now

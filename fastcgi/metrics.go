@@ -111,7 +111,10 @@ func (m *Metrics) addTopic(t *Topic) {
 
 // removeTopic deletes the series of a topic with the last of its name.
 func (m *Metrics) removeTopic(t *Topic) {
-	m.topics.leave(t.opts.Topic, t, func() { m.topicShut.DeleteLabelValues(t.opts.Topic) })
+	m.topics.leave(t.opts.Topic, t, func() {
+		m.topicShut.DeleteLabelValues(t.opts.Topic)
+		m.resident.forget(t.opts.Topic)
+	})
 }
 
 // makeTopic makes the series of a topic, whose gate is shut at first.

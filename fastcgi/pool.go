@@ -38,7 +38,7 @@ type Pool struct {
 
 	lastSeen  time.Time          // when FPM last took a connection
 	lastHello time.Time          // when a child last took a job
-	unheard   map[*run]time.Time // when they were sent that no child has taken yet
+	unheard   map[any]time.Time // when the runs and residents were sent that no child has taken yet
 	silent    bool               // it has been said that no child takes jobs
 	patience  time.Duration      // helloPatience
 }
@@ -57,7 +57,7 @@ func NewPool(opts PoolOptions, log *slog.Logger, m *Metrics) *Pool {
 
 		children: opts.Children,
 		limit:    opts.Children,
-		unheard:  make(map[*run]time.Time),
+		unheard:  make(map[any]time.Time),
 		patience: helloPatience,
 	}
 	p.reports = newReports(newSocket(p.bridge, "report", opts.Name, "", p.log))

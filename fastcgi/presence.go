@@ -108,18 +108,18 @@ func noChild(waited time.Duration) error {
 		waited.Round(time.Second))
 }
 
-// sent notes that r waits for its hello. In raw mode there is none.
-func (p *Pool) sent(r *run) {
+// sent notes that r, a run or a resident, waits for its hello. Where there is none it does not wait.
+func (p *Pool) sent(r any, greets bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lastSeen = time.Now()
-	if !r.facts.raw {
+	if greets {
 		p.unheard[r] = p.lastSeen
 	}
 }
 
 // heard notes that a child has taken r.
-func (p *Pool) heard(r *run) {
+func (p *Pool) heard(r any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lastHello = time.Now()
@@ -135,7 +135,7 @@ func (p *Pool) awaited() bool {
 }
 
 // unsent notes that r waits no more.
-func (p *Pool) unsent(r *run) {
+func (p *Pool) unsent(r any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.unheard, r)

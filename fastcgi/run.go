@@ -84,7 +84,7 @@ func (r *run) through(ctx context.Context) {
 	if r.facts.raw { // nothing will say when the script starts
 		r.startClocks()
 	}
-	p.sent(r)
+	p.sent(r, !r.facts.raw)
 	r.follow(ctx, over)
 	p.unsent(r)
 	r.exchange.close()

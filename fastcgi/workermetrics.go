@@ -141,6 +141,17 @@ func (m workerMetrics) of(topic string) topicWorkerMetrics {
 	return t
 }
 
+// forget deletes the series of a topic.
+func (m workerMetrics) forget(topic string) {
+	of := prometheus.Labels{"topic": topic}
+	for _, vec := range []*prometheus.MetricVec{
+		m.workers.MetricVec, m.recycled.MetricVec, m.jobs.MetricVec, m.memory.MetricVec, m.growth.MetricVec,
+		m.bootstrap.MetricVec, m.roundTrip.MetricVec,
+	} {
+		vec.DeletePartialMatch(of)
+	}
+}
+
 // ended notes a worker that is gone.
 func (m topicWorkerMetrics) ended(why reason, served int, grown int64) {
 	m.recycled[why].Inc()
