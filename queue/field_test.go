@@ -167,7 +167,8 @@ func TestCheckTellsOfAHostWhoseClockIsWrong(t *testing.T) {
 			case "info":
 				return bulk("redis_version:7.0.0\r\nrole:master\r\nmaxmemory_policy:noeviction\r\n")
 			case "time":
-				return "*2\r\n" + bulk(strconv.FormatInt(time.Now().Add(off).Unix(), 10)) + bulk("0") //nolint:forbidigo // what a server's TIME says
+				us := time.Now().Add(off).UnixMicro() //nolint:forbidigo // what a server's TIME says
+				return "*2\r\n" + bulk(strconv.FormatInt(us/1e6, 10)) + bulk(strconv.FormatInt(us%1e6, 10))
 			}
 			return "-ERR unknown command\r\n"
 		})
