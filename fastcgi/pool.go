@@ -36,11 +36,11 @@ type Pool struct {
 	used     int
 	waiting  []*waiter // in order of arrival
 
-	lastSeen  time.Time          // when FPM last took a connection
-	lastHello time.Time          // when a child last took a job
+	lastSeen  time.Time         // when FPM last took a connection
+	lastHello time.Time         // when a child last took a job
 	unheard   map[any]time.Time // when the runs and residents were sent that no child has taken yet
-	silent    bool               // it has been said that no child takes jobs
-	patience  time.Duration      // helloPatience
+	silent    bool              // it has been said that no child takes jobs
+	patience  time.Duration     // helloPatience
 }
 
 // NewPool returns a pool whose gate is shut until [Pool.Run] has seen FPM answer. The options have been validated.
