@@ -1533,11 +1533,13 @@ namespace Sidecar\Bridge {
         }
 
         /** Waits for something to read: true if there is, false if the time is up, null if a signal came. */
-        public function wait(float $seconds): ?bool
+        public function wait(?float $seconds): ?bool
         {
             $read = [$this->stream];
             $none = null;
-            $ready = \stream_select($read, $none, $none, 0, (int) ($seconds * 1e6));
+            $ready = $seconds === null
+                ? \stream_select($read, $none, $none, null)
+                : \stream_select($read, $none, $none, 0, (int) ($seconds * 1e6));
             return $ready === false ? null : $ready > 0;
         }
 
@@ -1624,6 +1626,11 @@ namespace Sidecar\Bridge {
             $this->links = Php::has('readlink') && Php::has('scandir') ? (array) Php::quietly([self::class, 'find']) : [];
         }
 
+        public function isKnown(): bool
+        {
+            return $this->links !== [];
+        }
+
         /** Whether FPM wants this child to end, as seen at most so many ms ago. */
         public function hasGoneBy(float $now): bool
         {
@@ -1637,7 +1644,7 @@ namespace Sidecar\Bridge {
         /** The same, looked at now; a signal has just come, so that not knowing means yes. */
         public function hasGoneBySignal(): bool
         {
-            return $this->links === [] || $this->hasGone();
+            return !$this->isKnown() || $this->hasGone();
         }
 
         public static function find(): array
@@ -2274,7 +2281,9 @@ namespace Sidecar\Bridge {
                 if (self::$link->isClosed()) {
                     return [''];
                 }
-                $ready = self::$link->wait(self::LOOK_AROUND_SECONDS);
+                // A signal just before the wait is seen at the next look; without looks, waking would only miss more.
+                $wakes = self::$fpm->isKnown() || !self::$rested;
+                $ready = self::$link->wait($wakes ? self::LOOK_AROUND_SECONDS : null);
                 if ($ready === null && self::$fpm->hasGoneBySignal()) {
                     return ['fpm_stop'];
                 }

@@ -94,8 +94,12 @@ final class Fpm
         if ($this->master === null) {
             return;
         }
-        \proc_terminate($this->master);
-        \proc_close($this->master);
+        $master = $this->master;
+        Poll::until('php-fpm ends', static function () use ($master): bool {
+            \proc_terminate($master); // again and again: a master that is just reloading does not hear it
+            return !\proc_get_status($master)['running'];
+        });
+        \proc_close($master);
         $this->master = null;
         self::remove($this->dir);
     }
