@@ -2256,7 +2256,8 @@ namespace Sidecar\Bridge {
         {
             self::$startedAt = Php::now();
             Scene::undoFpm(self::$order['memory_limit']);
-            self::$output = new Output((int) self::$order['output_limit']);
+            $room = \intdiv(self::$order['frame_limit'] * 3, 4) - self::RESERVE; // in base64, beside the rest
+            self::$output = new Output((int) \max(0, \min(self::$order['output_limit'], $room)));
             \header_remove();
             self::$verdict = Order::findFiles(self::$order);
             if (self::$verdict !== null) {

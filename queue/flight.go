@@ -43,9 +43,12 @@ func (f *flight) free() int { return f.most - int(f.jobs.Load()) }
 // it runs and what lies in its socket, the next claim waits until half of what was claimed ahead has been
 // run: a call to Redis for each job that ends would cost more than the job. No worker ever waits for that.
 func (f *flight) mark() int {
-	const kept = 8 // jobs a worker: the one it runs, and those that may lie in its socket (DESIGN 6.3)
-	least := kept * f.workers
-	return min(f.most-1, max(least-1, (int(f.jobs.Load())+least)/2))
+	const (
+		kept  = 8  // jobs a worker: the one it runs, and those that may lie in its socket (DESIGN 6.3)
+		batch = 48 // enough for one call: while Redis works through more, others wait and workers may run dry
+	)
+	least, jobs := kept*f.workers, int(f.jobs.Load())
+	return min(f.most-1, max(least-1, (jobs+least)/2, jobs-batch))
 }
 
 // await waits until no more than mark jobs are under way, and reports false when ctx ends first.

@@ -14,7 +14,7 @@ func TestTheNextClaimWaitsForRoomForABatchOnlyWhileNoWorkerCouldRunDry(t *testin
 		"every worker has one":          {4, 256, 4, 31},
 		"as much as workers hold":       {4, 256, 32, 32},
 		"twice of it":                   {4, 256, 64, 48},
-		"as much as can be":             {4, 256, 256, 144},
+		"as much as can be":             {4, 256, 256, 208},
 		"as much as can be, one worker": {1, 64, 64, 36},
 		"a small look-ahead":            {4, 8, 8, 7},
 	}

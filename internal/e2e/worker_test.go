@@ -47,7 +47,7 @@ func TestKilledWorkersAndRestartsOfFPMLoseNothing(t *testing.T) {
 	p.wantReady(10 * time.Second)
 	r.produce(jobs, 0, 0, 0)
 	for kind := 0; len(r.runs("E")) < jobs; kind++ {
-		<-time.After(rand.N(300 * time.Millisecond))
+		<-time.After(rand.N(200 * time.Millisecond))
 		switch kind % 8 {
 		case 3:
 			r.fpm.Reload()

@@ -116,6 +116,15 @@ final class ScriptTest extends BridgeTestCase
         }
     }
 
+    public function testACallableThatItReturnsIsCalled(): void
+    {
+        $code = 'return function ($job, $text) { echo $job["order_id"], $text; return false; };';
+        self::assertDone(self::script($code), '42' . self::JOB);
+        $reply = self::script($code, ['fail_on_false' => true]);
+        self::assertVerdict('failed', 'the handler returned false', $reply);
+        self::assertDone(self::script('return "phpinfo";'));
+    }
+
     public function testTheBootstrapRunsBeforeInTheGlobalScopeAndItsResultIsIgnored(): void
     {
         $bootstrap = self::fpm()->file('<?php $db = "open"; echo "b|", isset($job) ? "job" : "-", "|"; return false;');

@@ -100,6 +100,16 @@ final class WorkerStateTest extends WorkerTestCase
         self::assertSame(0, $worker->run(3, '{"n":0}')['out_size'] ?? 0);
     }
 
+    public function testOutputNeverMakesAFrameAboveTheLimit(): void
+    {
+        $code = 'function h() { echo str_repeat("x", 1 << 20); }';
+        $worker = $this->callWorker('h', $code, ['output_limit' => 1 << 20, 'frame_limit' => 200000]);
+        $verdict = $worker->run(1, '{}');
+        self::assertSame(1 << 20, $verdict['out_size']);
+        self::assertGreaterThan(50000, \strlen($verdict['out']));
+        self::assertLessThan(150000, \strlen($verdict['out']));
+    }
+
     public function testWhatTheBootstrapPrintsBelongsToNoJob(): void
     {
         $order = ['call' => 'h', 'bootstrap' => self::fpm()->file('<?php echo "noise"; function h() { echo "job"; }')];

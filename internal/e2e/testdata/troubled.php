@@ -1,6 +1,6 @@
 <?php
 // Records its end as record.php does. One kind of job always takes its process with it, after it has said so on stderr.
-usleep(500);
+usleep(4000);
 if (!empty($job['poison'])) {
     error_log('poisoned by ' . $job['uuid']);
     flush(); // FPM keeps stderr in a buffer, which a kill empties

@@ -62,7 +62,7 @@ final class Resident
     public function write(string $bytes): void
     {
         for ($left = $bytes; $left !== ''; $left = \substr($left, $written)) {
-            $written = \fwrite($this->stream, $left);
+            $written = @\fwrite($this->stream, $left);
             if ($written === false || $written === 0) {
                 throw new RuntimeException('the worker does not read');
             }
