@@ -24,7 +24,7 @@ func TestHangupsUnderLoadLoseNoJobAndTearNoLine(t *testing.T) {
 	for i := range hangups {
 		p.signal(syscall.SIGHUP)
 		eventually(t, 5*time.Second, func() error {
-			if n := p.count(`"msg":"reload: nothing has changed"`); n != i+1 {
+			if n := p.count(`"msg":"reload: nothing has changed`); n != i+1 {
 				return fmt.Errorf("%d reloads in the log, want %d", n, i+1)
 			}
 			return nil

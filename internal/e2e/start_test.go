@@ -62,7 +62,7 @@ func leakNothing(t *testing.T, mode string) {
 		r.wantEmpty(time.Minute)
 		return p.metric("go_goroutines"), p.metric("process_open_fds")
 	}
-	g0, f0 := warm(100)
+	g0, f0 := warm(jobs) // goroutines that have run a job stay for the next one, as many as jobs were ever in hand
 	_, _ = warm(jobs)
 	eventually(t, 10*time.Second, func() error {
 		g, f := p.metric("go_goroutines"), p.metric("process_open_fds")
