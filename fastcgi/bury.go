@@ -74,7 +74,7 @@ func (r *resident) mayGoOn() bool {
 // worker has not read, which is certain where it is the only one.
 func (r *resident) began(inHand []*errand) bool {
 	switch l := &r.life; {
-	case l.bye, inHand[0].unsent:
+	case l.bye.Load(), inHand[0].unsent:
 		return false
 	case len(inHand) == 1 && l.unread():
 		return false

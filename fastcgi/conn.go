@@ -31,6 +31,13 @@ func newConn(c net.Conn, r *reply, hello chan<- greeting) *conn {
 	return &conn{Conn: c, in: bufio.NewReaderSize(c, 16<<10), reply: r, hello: hello}
 }
 
+// attend lets others tell what has been noted of the reply. Call it before the first request.
+func (c *conn) attend() *attentive {
+	a := &attentive{Conn: c.Conn}
+	c.in.Reset(a)
+	return a
+}
+
 // Write gathers gofast's records, one a call, until the one that ends the request.
 func (c *conn) Write(p []byte) (int, error) {
 	c.out = append(c.out, p...)

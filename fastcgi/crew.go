@@ -38,6 +38,7 @@ type crew struct {
 	code    *codeWatch
 	errands errands
 	nudges  chan struct{} // tells run that there is something to arrange
+	advice  sync.Once     // on a script that cannot be included twice
 
 	mu        sync.Mutex
 	pending   errandQueue

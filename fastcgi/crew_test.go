@@ -165,20 +165,24 @@ func TestJobsGoToWhoHasRoom(t *testing.T) {
 func TestOnlyWhatMayHaveBegunIsCharged(t *testing.T) {
 	unix, tcp := &net.UnixConn{}, &net.TCPConn{}
 	tests := map[string]struct {
-		life   life
+		conn   net.Conn
+		err    error
+		bye    bool
 		jobs   int
 		unsent bool
 		want   bool
 	}{
-		"it ended with the job":            {life{call: callback{conn: unix}}, 1, false, true},
-		"it said bye":                      {life{call: callback{conn: unix}, bye: true}, 2, false, false},
-		"the frame could not be sent":      {life{call: callback{conn: unix}}, 1, true, false},
-		"it had not read the only frame":   {life{call: callback{conn: unix}, readErr: syscall.ECONNRESET}, 1, false, false},
-		"of several it may have read some": {life{call: callback{conn: unix}, readErr: syscall.ECONNRESET}, 2, false, true},
-		"a reset says nothing on TCP":      {life{call: callback{conn: tcp}, readErr: syscall.ECONNRESET}, 1, false, true},
+		"it ended with the job":            {unix, nil, false, 1, false, true},
+		"it said bye":                      {unix, nil, true, 2, false, false},
+		"the frame could not be sent":      {unix, nil, false, 1, true, false},
+		"it had not read the only frame":   {unix, syscall.ECONNRESET, false, 1, false, false},
+		"of several it may have read some": {unix, syscall.ECONNRESET, false, 2, false, true},
+		"a reset says nothing on TCP":      {tcp, syscall.ECONNRESET, false, 1, false, true},
 	}
 	for name, tt := range tests {
-		r := &resident{life: tt.life}
+		r := &resident{}
+		r.life.call.conn, r.life.readErr = tt.conn, tt.err
+		r.life.bye.Store(tt.bye)
 		inHand := make([]*errand, tt.jobs)
 		for i := range inHand {
 			inHand[i] = &errand{unsent: tt.unsent}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
-	"runtime"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -22,7 +22,8 @@ type life struct {
 	boot      time.Duration
 	waited    time.Duration // from the request to the hello
 	bootFault *sign         // the bootstrap's
-	bye       bool          // it said that it ends: what it has not answered it has not begun
+	attentive *attentive    // how its exchange is read
+	bye       atomic.Bool   // it said that it ends: what it has not answered it has not begun
 	ended     chan struct{} // closed when nobody reads the connection any more
 	readErr   error         // why; read it after ended is closed
 	attempts  int           // to stop it
@@ -62,6 +63,7 @@ func (r *resident) through(ctx context.Context) {
 		return
 	}
 	defer l.exchange.close()
+	l.attentive = l.exchange.conn.attend()
 	over, err := l.exchange.send(params, "")
 	if err != nil {
 		r.end(unready, err)
@@ -104,6 +106,10 @@ func (r *resident) follow(ctx context.Context, over <-chan struct{}) {
 			r.greet(ctx, call)
 			ended = l.ended
 		case <-ended:
+			if over == nil { // its request has ended before
+				r.over(ctx)
+				return
+			}
 			ended, again = nil, time.After(leavePatience) // its request ends now, too
 			if errors.Is(l.readErr, errFrame) {
 				r.crew.log.WarnContext(ctx, "a worker is stopped", "pid", l.call.PID, "error", l.readErr)
@@ -132,10 +138,39 @@ func (r *resident) follow(ctx context.Context, over <-chan struct{}) {
 			r.giveUp()
 			return
 		case <-over:
+			if r.servesOn() {
+				over = nil
+				continue
+			}
 			r.over(ctx)
 			return
 		}
 	}
+}
+
+// servesOn reports that only the request has ended: a handler has called fastcgi_finish_request(), and the worker goes
+// on. Nobody reads what it prints from here on, so it is to leave after the jobs in hand.
+func (r *resident) servesOn() bool {
+	l := &r.life
+	if !l.greeted || l.exchange.conn.overErr != nil {
+		return false
+	}
+	select {
+	case <-l.ended:
+		return false
+	case <-time.After(drainPatience): // for its goodbye, which goes another way
+	}
+	if l.bye.Load() {
+		return false
+	}
+	c := r.crew
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r.leaving == "" {
+		r.leaving = byOther
+	}
+	c.nudge()
+	return true
 }
 
 // greet takes the connection on which the worker has called back.
@@ -246,33 +281,14 @@ func (l *life) unread() bool {
 
 // hearOut returns what has been said on stderr since it was last asked, all that was sent up to now.
 func (l *life) hearOut(ctx context.Context) []byte {
-	const tries = 50
+	const tries = 200
 	for range tries {
-		if !hasUnread(l.exchange.conn.Conn) {
+		if l.attentive.noted() {
 			break
 		}
 		pauseFor(ctx, 50*time.Microsecond)
 	}
-	runtime.Gosched() // for the one who has read it, and not noted it yet
 	return l.reply.takeStderr()
-}
-
-// hasUnread reports that something has arrived on c that nobody has read.
-func hasUnread(c net.Conn) bool {
-	s, ok := c.(syscall.Conn)
-	if !ok {
-		return false
-	}
-	raw, err := s.SyscallConn()
-	if err != nil {
-		return false
-	}
-	n := 0
-	err = raw.Control(func(fd uintptr) {
-		var b [1]byte
-		n, _, _ = syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT) // an error is: no
-	})
-	return err == nil && n > 0
 }
 
 // describe adds to a result what is known of the worker.

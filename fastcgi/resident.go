@@ -259,7 +259,9 @@ func (r *resident) write(batch []outgoing) bool {
 	if err == nil {
 		return true
 	}
-	_ = r.conn.Close() // whoever reads it sees its end
+	if c, ok := r.conn.(interface{ CloseWrite() error }); ok {
+		_ = c.CloseWrite() // only this side: verdicts that the worker wrote before its end are still to be read
+	}
 	r.crew.mu.Lock()
 	defer r.crew.mu.Unlock()
 	for i, f := range append(batch, r.unsent...) {

@@ -189,7 +189,7 @@ func (r *resident) dies(ctx context.Context, f frame) error {
 	if err != nil {
 		return err
 	}
-	r.life.bye = true
+	r.life.bye.Store(true)
 	r.goes(byDeath)
 	if id == 0 {
 		r.life.bootFault = &a.sign
@@ -218,11 +218,16 @@ func (r *resident) leaves(body []byte) error {
 	if err := json.Unmarshal(body, &bye); err != nil {
 		return fmt.Errorf("%w: a bye that is no JSON: %w", errFrame, err)
 	}
-	r.life.bye = true
+	r.life.bye.Store(true)
 	why := reasonOf(bye.Why)
 	r.goes(why)
-	if why == byFPM {
+	switch why { //nolint:exhaustive // the others mean this worker alone
+	case byFPM:
 		r.crew.makeWay(r, time.Now())
+	case byRedeclare:
+		r.crew.advice.Do(func() {
+			r.crew.log.Warn("the script declares functions or classes, so each worker runs one job only: return a callable, name a call, or use mode = \"request\"", "script", r.crew.topic.opts.Script)
+		})
 	}
 	return nil
 }

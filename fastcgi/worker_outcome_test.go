@@ -35,6 +35,8 @@ func TestEveryOutcomeOfAWorkersJob(t *testing.T) {
 			case 'kill': error_log('goodbye'); flush(); posix_kill(getmypid(), 9); return;
 			case 'sleep': usleep(10000000); return;
 			case 'echo': echo 'stray'; return;
+			case 'finish': fastcgi_finish_request(); usleep(400000); return;
+			case 'finish and throw': fastcgi_finish_request(); usleep(400000); throw new RuntimeException('after all');
 		}`, timeout(time.Second))
 	r.run()
 	r.opened(topic)
@@ -56,6 +58,9 @@ func TestEveryOutcomeOfAWorkersJob(t *testing.T) {
 		{"kill", compat.Crashed, "child died"},
 		{"sleep", compat.TimedOut, "1s, stopped"},
 		{"echo", compat.Done, ""},
+		{"finish", compat.Done, ""},
+		{"finish and throw", compat.Failed, "after all"},
+		{"nothing", compat.Done, ""},
 	} {
 		got := topic.Handle(t.Context(), job(t, `{"uuid":"a1","do":"`+tt.do+`"}`))
 		wantOutcome(t, got, tt.want, tt.says)

@@ -51,7 +51,7 @@ func NewConsumer(opts Options, store *Store, wakes Wakes, tracking func() bool, 
 	flight := newFlight(opts.Workers, underWay)
 	worker := &worker{
 		handler: handler, gate: gate, solo: newSolo(), rules: rules, keeper: keeper, settler: settler,
-		clock: clock, metrics: m, log: log, flight: flight, next: make(chan *held),
+		clock: clock, metrics: m, log: log, flight: flight, due: due, next: make(chan *held),
 	}
 
 	c := &Consumer{worker: worker, keeper: keeper, settler: settler}

@@ -24,6 +24,7 @@ type worker struct {
 	metrics *topicMetrics
 	log     *slog.Logger
 	flight  *flight
+	due     *dueTimes
 	next    chan *held // to a goroutine whose run has ended
 	runs    sync.WaitGroup
 }
@@ -76,6 +77,9 @@ func (w *worker) observe(h *held, o compat.Outcome, took time.Duration) {
 		return
 	}
 	w.metrics.duration.Observe(took.Seconds())
+	if h.due.IsZero() { // Redis may have told of ready before it told the Scanner what it had promoted
+		h.due = w.due.take(h.text)
+	}
 	if !h.due.IsZero() {
 		w.metrics.lateness.Observe(max(w.clock.now().Sub(h.due)-took, 0).Seconds())
 	}
