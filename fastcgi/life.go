@@ -250,11 +250,11 @@ func (r *resident) giveUp() {
 // over notes how the request ended, once all frames have been read that the worker had sent.
 func (r *resident) over(ctx context.Context) {
 	l := &r.life
-	if !l.greeted { // it may have called in this moment
+	if !l.greeted { // it may have called just now: that goes another way
 		select {
 		case call := <-r.calls:
 			r.greet(ctx, call)
-		default:
+		case <-time.After(drainPatience):
 		}
 	}
 	if l.greeted {
