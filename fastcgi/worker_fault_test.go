@@ -62,7 +62,11 @@ func TestFaultyWorkersAreReplaced(t *testing.T) {
 			topic := r.topic("/srv/job.php", resident, func(o *fastcgi.TopicOptions) { o.Workers = 1 })
 			r.run()
 			r.opened(topic)
-			wantOutcome(t, topic.Handle(t.Context(), job(t, "")), tt.want, tt.says)
+			got := topic.Handle(t.Context(), job(t, ""))
+			for got.Error == "no worker was free" { // on a busy machine the next one takes longer than a job waits
+				got = topic.Handle(t.Context(), job(t, ""))
+			}
+			wantOutcome(t, got, tt.want, tt.says)
 			testenv.Poll(t, 10*time.Second, "the next worker to serve", func() bool {
 				return topic.Handle(t.Context(), job(t, "")).Verdict == compat.Done
 			})
