@@ -82,21 +82,21 @@ func (p *Pool) Prepare(ctx context.Context) error {
 	if err != nil { // a deployed bridge works without, but for scripts that finish their request early
 		p.log.WarnContext(ctx, "no report socket", "error", err)
 	}
-	if err := p.listenForWorkers(); err != nil {
+	if err := p.listenForWorkers(ctx); err != nil {
 		return fmt.Errorf("fpm %q: %w", p.opts.Name, err)
 	}
 	return nil
 }
 
 // listenForWorkers opens the socket for resident workers, if there will be any.
-func (p *Pool) listenForWorkers() error {
+func (p *Pool) listenForWorkers(ctx context.Context) error {
 	p.mu.Lock()
 	crews := slices.ContainsFunc(p.topics, func(t *Topic) bool { return t.crew != nil })
 	p.mu.Unlock()
 	if !crews {
 		return nil
 	}
-	err := p.workers.listen(context.Background())
+	err := p.workers.listen(ctx)
 	if err != nil && p.opts.WorkerSocket != "" {
 		return fmt.Errorf("worker_socket = %q: %w", p.opts.WorkerSocket, err)
 	}

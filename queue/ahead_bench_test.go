@@ -3,7 +3,6 @@ package queue_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"sync/atomic"
 	"syscall"
@@ -35,7 +34,7 @@ func BenchmarkAhead(b *testing.B) {
 		return done
 	})
 	metrics := queue.NewMetrics(prometheus.NewRegistry(), []string{opts.Topic})
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	log := slog.New(slog.DiscardHandler)
 	consumer := queue.NewConsumer(opts, bed.Store, queue.Wakes{}, func() bool { return false }, handle, gate, metrics, time.UTC, log)
 
 	take, stop := context.WithCancel(context.WithoutCancel(b.Context()))
