@@ -156,6 +156,13 @@ func (s *slots) Release(n int) {
 	}
 }
 
+// mostUsed returns how many slots were taken at once, at most.
+func (s *slots) mostUsed() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.most
+}
+
 // inUse returns how many slots are taken at the moment.
 func (s *slots) inUse() int {
 	s.mu.Lock()
