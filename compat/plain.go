@@ -10,16 +10,19 @@ const plainMost = 128
 
 // PlainUUID returns the job's uuid if it is fit for a log line and a parameter: 1 to 128 letters, digits and
 // "._:-". Another one, which may hold anything and be of any length, is replaced by its SHA-256; "" stays "".
-func (j Job) PlainUUID() string {
-	uuid := j.UUID()
-	if len(uuid) <= plainMost && isPlain(uuid) {
+func (j Job) PlainUUID() string { return PlainUUID(j.UUID()) }
+
+// PlainUUID is [Job.PlainUUID] for a uuid that was read already.
+func PlainUUID(uuid string) string {
+	if len(uuid) <= plainMost && IsPlain(uuid) {
 		return uuid
 	}
 	sum := sha256.Sum256([]byte(uuid))
 	return hex.EncodeToString(sum[:])
 }
 
-func isPlain(s string) bool {
+// IsPlain reports whether s holds only what means nothing anywhere: letters, digits and "._:-".
+func IsPlain(s string) bool {
 	for _, c := range []byte(s) {
 		switch {
 		case c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c >= '0' && c <= '9':

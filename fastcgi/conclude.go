@@ -80,6 +80,6 @@ func (t *Topic) concluded(job compat.Job, outcome *compat.Outcome, whose scope, 
 		outcome.Trace = string(lastChars(f.stderr, traceChars))
 	}
 	if t.opts.LogStderr && len(f.stderr) > 0 {
-		t.log.Info("stderr of a job", "uuid", plainUUID(job.UUID()), "stderr", string(lastChars(f.stderr, loggedStderr)))
+		t.log.Info("stderr of a job", "uuid", job.PlainUUID(), "stderr", string(lastChars(f.stderr, loggedStderr)))
 	}
 }

@@ -137,7 +137,7 @@ func (r *run) overdue(ctx context.Context) {
 	}
 	err := r.stop(ctx)
 	if err != nil && r.attempts == 1 {
-		r.topic.log.WarnContext(ctx, "a script runs too long and cannot be stopped: slot and lease stay taken", "uuid", plainUUID(r.job.UUID()), "pid", r.result.PID, "error", err)
+		r.topic.log.WarnContext(ctx, "a script runs too long and cannot be stopped: slot and lease stay taken", "uuid", r.job.PlainUUID(), "pid", r.result.PID, "error", err)
 	}
 }
 
@@ -149,7 +149,7 @@ func (r *run) leave() {
 	}
 	p := r.topic.pool
 	p.metrics.stopped(p.opts.Name, stoppedAbandoned)
-	r.topic.log.Warn("abandoned, may still run", "uuid", plainUUID(r.job.UUID()), "pid", r.result.PID, "after", r.topic.opts.AbandonAfter)
+	r.topic.log.Warn("abandoned, may still run", "uuid", r.job.PlainUUID(), "pid", r.result.PID, "after", r.topic.opts.AbandonAfter)
 	r.end(abandoned, nil)
 }
 

@@ -56,7 +56,7 @@ func appendJob(buf []byte, id uint32, job compat.Job) []byte {
 	buf = append(buf, 0, 0)
 	header := len(buf)
 	buf = append(buf, `{"uuid":"`...)
-	buf = append(buf, plainUUID(job.UUID())...) // nothing in it that JSON would escape
+	buf = append(buf, job.PlainUUID()...) // nothing in it that JSON would escape
 	buf = append(buf, `","tries":`...)
 	buf = strconv.AppendInt(buf, int64(job.Tries()), 10)
 	buf = append(buf, `,"crashes":`...)

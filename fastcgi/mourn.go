@@ -51,6 +51,6 @@ func (r *run) mourn() {
 func (r *run) cutOff(ctx context.Context) {
 	r.lastWords = nil
 	r.topic.log.WarnContext(ctx, "php-fpm's child is gone, and what it had started holds its connection: not waited for",
-		"uuid", plainUUID(r.job.UUID()), "pid", r.result.PID)
+		"uuid", r.job.PlainUUID(), "pid", r.result.PID)
 	_ = r.exchange.conn.Close() // the reply is over now
 }

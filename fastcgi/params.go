@@ -1,8 +1,6 @@
 package fastcgi
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"path"
 	"strconv"
@@ -96,29 +94,8 @@ func workerParams(bridge string, o order) (map[string]string, error) {
 // addJob adds what a handler may read about its job.
 func addJob(params map[string]string, topic string, job compat.Job, timeout time.Duration) {
 	params["SIDECAR_TOPIC"] = topic
-	params["SIDECAR_UUID"] = plainUUID(job.UUID())
+	params["SIDECAR_UUID"] = job.PlainUUID()
 	params["SIDECAR_TRIES"] = strconv.Itoa(job.Tries())
 	params["SIDECAR_CRASHES"] = strconv.Itoa(job.Crashes())
 	params["SIDECAR_TIMEOUT_MS"] = strconv.FormatInt(timeout.Milliseconds(), 10)
-}
-
-// plainUUID returns uuid if it is fit for a parameter and a log line, else its hash; "" stays "".
-func plainUUID(uuid string) string {
-	if uuid == "" || len(uuid) <= 128 && isPlain(uuid) {
-		return uuid
-	}
-	sum := sha256.Sum256([]byte(uuid))
-	return hex.EncodeToString(sum[:])
-}
-
-func isPlain(s string) bool {
-	for _, c := range []byte(s) {
-		switch {
-		case c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c >= '0' && c <= '9':
-		case c == '.', c == '_', c == ':', c == '-':
-		default:
-			return false
-		}
-	}
-	return true
 }

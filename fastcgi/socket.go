@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"sidecar/compat"
 )
 
 // socketReaders is how many callers of a socket are listened to at once; the others wait in the backlog.
@@ -173,7 +175,7 @@ func (s *socket) shut() {
 // fileName is name with everything replaced that could mean something in a path or a pattern.
 func fileName(name string) string {
 	return strings.Map(func(c rune) rune {
-		if isPlain(string(c)) {
+		if compat.IsPlain(string(c)) {
 			return c
 		}
 		return '_'
