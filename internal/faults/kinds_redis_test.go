@@ -1,0 +1,3 @@
+package faults
+
+func kindsOfRedis() []kind { return nil }

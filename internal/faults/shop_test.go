@@ -1,0 +1,127 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"sidecar/internal/testenv"
+)
+
+// The topics of a shop. The old consumer works on the last one only, so that no loss on the others can be its.
+const (
+	topicRequest = "request" // mode request
+	topicWorker  = "worker"  // mode worker
+	topicShared  = "shared"  // mode request, beside the old consumer
+)
+
+var topics = []string{topicRequest, topicWorker, topicShared}
+
+// childrenEach is how many children of FPM each sidecar may occupy.
+const childrenEach = 4
+
+// shop is what a kind of fault is done to: a Redis, a PHP-FPM, two sidecars and an old consumer.
+type shop struct {
+	t     testing.TB
+	rng   *rand.Rand
+	dir   string // job scripts and ledger
+	redis *testenv.RedisServer
+	rdb   *redis.Client // the harness's own, past every proxy
+	fpm   *testenv.FPM
+	proxy *proxy // nil where the kind needs none
+
+	sidecars []*sidecar
+	old      *oldConsumer
+	ledger   *ledger
+	jobs     *producer
+
+	mu        sync.Mutex
+	marks     []mark          // guarded by mu: what strikes did
+	forgotten map[string]bool // guarded by mu: the jobs that Redis forgot, by uuid
+}
+
+// newShop starts a shop for the kind and waits until both sidecars consume.
+func newShop(t testing.TB, k kind, seed uint64) *shop {
+	t.Helper()
+	s := &shop{t: t, rng: rand.New(rand.NewPCG(seed, 0)), forgotten: make(map[string]bool)}
+	s.redis = testenv.Redis(t, append([]string{"appendonly yes", "appendfsync always"}, k.redis...)...)
+	s.rdb = s.redis.Client()
+	k.fpm.Children = 2 * childrenEach
+	s.fpm = testenv.StartFPM(t, k.fpm)
+	s.dir = s.fpm.Shared()
+	s.writeScripts()
+	if k.proxied {
+		s.proxy = newProxy(t, s.redis.Addr)
+	}
+	s.sidecars = []*sidecar{s.newSidecar("a"), s.newSidecar("b")}
+	if k.prepare != nil {
+		k.prepare(s)
+	}
+	for _, p := range s.sidecars {
+		p.start()
+	}
+	for _, p := range s.sidecars {
+		p.waitReady()
+	}
+	s.old = s.startOld("--visible-ms=3000", "--back-ms=200", "--handler=usleep:1000")
+	s.ledger = newLedger(t, filepath.Join(s.dir, "ledger"), s.old.logs)
+	s.jobs = &producer{s: s, written: make(map[string]job)}
+	return s
+}
+
+// writeScripts puts the job scripts where the children can read them, and an empty ledger where they can write it.
+func (s *shop) writeScripts() {
+	s.t.Helper()
+	for _, name := range []string{"jobs.php", "reject.php"} {
+		code, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.write(name, string(code))
+	}
+	for _, who := range []string{"a", "b"} {
+		s.write("jobs-"+who+".php", fmt.Sprintf("<?php\nreturn (require __DIR__ . '/jobs.php')('%s');\n", who))
+	}
+	if err := os.Chmod(s.write("ledger", ""), 0o666); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *shop) write(name, content string) (path string) {
+	s.t.Helper()
+	path = filepath.Join(s.dir, name)
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		s.t.Fatal(err)
+	}
+	return path
+}
+
+// depths returns how many texts are in pool, ready and running of all topics, and an error while Redis is away.
+func (s *shop) depths(ctx context.Context) (int64, error) {
+	pipe := s.rdb.Pipeline()
+	var counts []*redis.IntCmd
+	for _, topic := range topics {
+		counts = append(counts, pipe.ZCard(ctx, "delay:pool:"+topic), pipe.LLen(ctx, "delay:ready:"+topic), pipe.ZCard(ctx, "delay:running:"+topic))
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return 0, err
+	}
+	sum := int64(0)
+	for _, count := range counts {
+		sum += count.Val()
+	}
+	return sum, nil
+}
+
+// any returns one of the sidecars.
+func (s *shop) any() *sidecar { return s.sidecars[s.rng.IntN(len(s.sidecars))] }
+
+// childrenOf returns the pids of FPM's children that are in one of its pools, not those that a script has started.
+func (s *shop) isChild(pid int) bool { return slices.Contains(s.fpm.Children(), pid) }
