@@ -159,7 +159,7 @@ func (r *resident) judgeStart() (compat.Outcome, scope, facts) {
 		ending: l.ending, cause: l.cause, late: r.late, stopped: l.stopped, started: r.late, timeout: r.crew.topic.opts.Timeout,
 		sign: l.bootFault, status: l.reply.status, output: l.reply.out.head, stderr: l.reply.takeStderr(),
 	}
-	if s, _, _, ok := r.token.find(l.reply.out.last()); ok && f.sign == nil {
+	if s, _, _, ok := r.token.find(l.reply.out.last()); ok && f.sign == nil && !l.greeted { // once greeted it speaks in frames
 		f.sign = &s
 	}
 	if f.sign != nil {

@@ -29,7 +29,7 @@ func (r *run) take() {
 	if tail != nil {
 		last = &tail
 	}
-	if s, start, end, ok := r.nonce.find(*last); ok {
+	if s, start, end, ok := r.signedBy().find(*last); ok {
 		r.printed = &s
 		*last = bytes.Join([][]byte{(*last)[:start], (*last)[end:]}, nil)
 		size -= int64(end - start)

@@ -54,6 +54,9 @@ func (r *run) follow(ctx context.Context, over <-chan struct{}) {
 
 // begin notes the hello: from here on the job's code runs, and the timeout counts.
 func (r *run) begin(g greeting) {
+	r.mu.Lock()
+	r.learn(g)
+	r.mu.Unlock()
 	r.facts.started = true
 	r.result.Started, r.result.PID, r.result.PHP = true, g.pid, g.php
 	r.startClocks()

@@ -21,6 +21,7 @@ type order struct {
 	MemoryLimit string `json:"memory_limit"`
 	Socket      string `json:"socket"`
 	PID         int    `json:"pid"`
+	Secretly    bool   `json:"secretly"` // a secret comes with the hello, and is part of every hash
 
 	// Of a resident worker alone.
 	Token       nonce  `json:"token,omitempty"`

@@ -13,6 +13,8 @@ import (
 const (
 	reportLineLimit = 64 << 10
 	reportPatience  = 2 * time.Second
+	// helloPrecedes is how long a verdict waits for the hello that was sent before it, but read by somebody else.
+	helloPrecedes = time.Second
 )
 
 // reports is the socket over which a bridge speaks when its FastCGI connection cannot carry the words: the hello
@@ -46,7 +48,7 @@ func (s *reports) serve(c net.Conn) {
 }
 
 func (s *reports) take(words [][]byte) bool {
-	if len(words) != 4 {
+	if len(words) < 4 || len(words) > 5 {
 		return false
 	}
 	s.mu.Lock()
@@ -57,9 +59,13 @@ func (s *reports) take(words [][]byte) bool {
 		return false
 	case string(words[0]) == "HELLO":
 		pid, err := strconv.Atoi(string(words[2]))
-		return err == nil && r.hello(greeting{pid: pid, php: string(words[3])})
-	case string(words[0]) == "REPORT":
-		verdict, ok := r.nonce.open(words[2], words[3])
+		return err == nil && r.hello(greeting{pid: pid, php: string(words[3]), secret: string(bytes.Join(words[4:], nil))})
+	case string(words[0]) == "REPORT" && len(words) == 4:
+		select {
+		case <-r.met:
+		case <-time.After(helloPrecedes):
+		}
+		verdict, ok := r.signedBy().open(words[2], words[3])
 		return ok && r.report(verdict)
 	}
 	return false

@@ -20,8 +20,10 @@ type run struct {
 	verdicts chan sign     // room for one, from the report socket
 
 	mu      sync.Mutex
-	greeted bool // by the report socket
-	refused bool // no hello will be answered any more
+	greeted bool          // by the report socket
+	refused bool          // no hello will be answered any more
+	signer  nonce         // what its verdict is signed with; the bare nonce before the hello
+	met     chan struct{} // closed at the hello
 
 	// Of the goroutine that follows the run.
 	exchange *exchange
@@ -48,8 +50,9 @@ func (t *Topic) Run(ctx context.Context, job compat.Job) Result {
 	if t.crew != nil {
 		return t.runOnce(ctx, job)
 	}
+	n := newNonce()
 	r := &run{
-		topic: t, job: job, nonce: newNonce(), sent: time.Now(),
+		topic: t, job: job, nonce: n, signer: n, met: make(chan struct{}), sent: time.Now(),
 		hellos: make(chan greeting, 1), verdicts: make(chan sign, 1),
 		facts: facts{raw: !t.opts.Bridge, timeout: t.opts.Timeout, patience: t.pool.patience, success: t.opts.SuccessBody},
 	}
@@ -109,7 +112,7 @@ func (r *run) params(ctx context.Context) (map[string]string, error) {
 		return nil, err
 	}
 	params, err := bridgeParams(t.pool.bridge.path, order{
-		Mode: modeRun, Nonce: r.nonce, Call: o.Call, Script: files.script, Bootstrap: files.bootstrap,
+		Mode: modeRun, Nonce: r.nonce, Secretly: true, Call: o.Call, Script: files.script, Bootstrap: files.bootstrap,
 		ExitOK: o.ExitOK, FailOnFalse: o.FailOnFalse, MemoryLimit: o.MemoryLimit, Socket: t.pool.reports.address(ctx),
 	}, r.job.Raw())
 	if err != nil {
@@ -146,11 +149,29 @@ func (r *run) hello(g greeting) bool {
 		return false
 	}
 	r.greeted = true
+	r.learn(g)
 	select {
 	case r.hellos <- g:
 	default:
 	}
 	return true
+}
+
+// learn notes what the verdict is signed with. mu is held.
+func (r *run) learn(g greeting) {
+	select {
+	case <-r.met: // both ways carry the same
+	default:
+		r.signer = r.nonce.with(g.secret)
+		close(r.met)
+	}
+}
+
+// signedBy returns what the verdict is signed with.
+func (r *run) signedBy() nonce {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.signer
 }
 
 // refuse makes every later hello over the report socket fail, and reports whether there was one.

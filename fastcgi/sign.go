@@ -16,7 +16,8 @@ const (
 	signWord  = "\nsidecar-verdict "
 )
 
-// nonce is the secret of one run. The bridge takes it out of $_SERVER before any of the team's code runs.
+// nonce names one run, and is a part of what signs its verdict. Code that looks for it finds it by getenv(), which
+// PHP cannot undo; the other part is a secret that the bridge makes, and tells with the hello.
 type nonce string
 
 func newNonce() nonce {
@@ -24,6 +25,9 @@ func newNonce() nonce {
 	rand.Read(b[:]) // never fails
 	return nonce(hex.EncodeToString(b[:]))
 }
+
+// with returns what signs verdicts from the hello on. A bridge that was deployed with an older sidecar has no secret.
+func (n nonce) with(secret string) nonce { return n + nonce(secret) }
 
 // id names the run where others may read it: in stderr, and on the report socket.
 func (n nonce) id() string {
@@ -42,7 +46,7 @@ type sign struct {
 	Memory  int64   `json:"mem"`
 }
 
-// open returns the sign in payload if its hash shows that the holder of the nonce made it.
+// open returns the sign in payload if its hash shows that the holder of n made it.
 func (n nonce) open(hash, payload []byte) (sign, bool) {
 	sum := sha256.Sum256(append([]byte(n+":"), payload...))
 	if subtle.ConstantTimeCompare(hash, []byte(hex.EncodeToString(sum[:]))) != 1 {
@@ -76,8 +80,9 @@ func (n nonce) find(output []byte) (s sign, start, end int, ok bool) {
 
 // greeting is what the bridge says at its start.
 type greeting struct {
-	pid int
-	php string
+	pid    int
+	php    string
+	secret string
 }
 
 // helloWatch finds the hello in a stream of stderr, however it is cut into pieces.
@@ -94,9 +99,10 @@ func newHelloWatch(n nonce) helloWatch {
 func (w *helloWatch) see(p []byte) (greeting, bool) {
 	w.rest = append(w.rest, p...)
 	if at := bytes.Index(w.rest, w.mark); at >= 0 {
-		pid, php, _ := bytes.Cut(w.rest[at+len(w.mark):], []byte(" php="))
+		who, php, _ := bytes.Cut(w.rest[at+len(w.mark):], []byte(" php="))
+		pid, secret, _ := bytes.Cut(who, []byte(" secret="))
 		n, err := strconv.Atoi(string(pid))
-		return greeting{pid: n, php: string(php[:wordLen(php)])}, err == nil && len(php) > 0
+		return greeting{pid: n, php: string(php[:wordLen(php)]), secret: string(secret)}, err == nil && len(php) > 0
 	}
 	w.rest = w.rest[max(0, len(w.rest)-len(w.mark)):]
 	return greeting{}, false

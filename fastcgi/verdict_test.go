@@ -34,6 +34,7 @@ var endings = map[string]struct {
 	"kill_self":             {compat.Crashed, "died"},
 	"segfault_self":         {compat.Crashed, "died"},
 	"forged_sign":           {compat.Crashed, "died"},
+	"forged_sign_finished":  {compat.Crashed, "died"},
 	"memory_limit":          {compat.Failed, "Allowed memory size"},
 	"status_500":            {compat.Failed, "500"},
 	"status_404":            {compat.Failed, "404"},

@@ -450,10 +450,16 @@ namespace Sidecar\Bridge {
         /** @var string */
         private $socket;
 
-        public function __construct(string $nonce, string $socket)
+        /** @var string What only the sidecar and this object know; '' where the sidecar is too old to ask for it. */
+        private $secret = '';
+
+        public function __construct(string $nonce, string $socket, bool $secretly)
         {
             $this->nonce = $nonce;
             $this->socket = $socket;
+            if ($secretly && Php::has('random_bytes')) {
+                $this->secret = \bin2hex(\random_bytes(16));
+            }
         }
 
         /**
@@ -462,11 +468,12 @@ namespace Sidecar\Bridge {
          */
         public function hello(): bool
         {
-            $words = $this->id() . ' pid=' . Php::pid() . ' php=' . \PHP_VERSION;
             if (!$this->reachesClient()) {
-                return $this->ask('HELLO ' . $this->id() . ' ' . Php::pid() . ' ' . \PHP_VERSION);
+                $words = $this->id() . ' ' . Php::pid() . ' ' . \PHP_VERSION;
+                return $this->ask('HELLO ' . \rtrim($words . ' ' . $this->secret));
             }
-            return self::says('sidecar-hello ' . $words);
+            $secret = $this->secret === '' ? '' : ' secret=' . $this->secret;
+            return self::says('sidecar-hello ' . $this->id() . ' pid=' . Php::pid() . $secret . ' php=' . \PHP_VERSION);
         }
 
         /** Whether the sidecar still waits for this request, as far as writing to it can tell. */
@@ -523,11 +530,11 @@ namespace Sidecar\Bridge {
             return "\nsidecar-verdict " . $words . "\n";
         }
 
-        /** The payload and its hash, which only the holder of the nonce can make. */
+        /** The payload and its hash, which only the holder of nonce and secret can make. */
         private function words(array $content): string
         {
             $payload = \base64_encode(\json_encode($content, \JSON_INVALID_UTF8_SUBSTITUTE | \JSON_UNESCAPED_SLASHES));
-            return \hash('sha256', $this->nonce . ':' . $payload) . ' ' . $payload;
+            return \hash('sha256', $this->nonce . $this->secret . ':' . $payload) . ' ' . $payload;
         }
 
         /**
@@ -816,8 +823,9 @@ namespace Sidecar\Bridge {
     final class Order
     {
         /**
-         * Reads the order and removes it from the variables that code dumps and logs. FPM's getenv() still knows it:
-         * the nonce keeps output from looking like a sign by accident, it guards nothing against the team itself.
+         * Reads the order and removes it from the variables that code dumps and logs. getenv() and filter_input() still
+         * know it, since PHP has no way to take a parameter out of them. So it is worth nothing from the hello on: a sign
+         * needs the secret, too, which was told to the sidecar then, and a worker's token is taken once only.
          */
         public static function take(): ?array
         {
@@ -830,7 +838,7 @@ namespace Sidecar\Bridge {
             return $order + [
                 'nonce' => $nonce, 'mode' => 'check', 'call' => '', 'script' => '', 'bootstrap' => '',
                 'exit_ok' => false, 'fail_on_false' => false, 'memory_limit' => '', 'socket' => '', 'pid' => 0,
-                'timeout_ms' => 0, 'frame_limit' => 32 << 20, 'output_limit' => 65536, 'max_jobs' => 0,
+                'secretly' => false, 'timeout_ms' => 0, 'frame_limit' => 32 << 20, 'output_limit' => 65536, 'max_jobs' => 0,
                 'max_memory' => 0,
             ];
         }
@@ -1239,7 +1247,8 @@ namespace Sidecar\Bridge {
                 echo "This file is run by the sidecar.\n";
                 return '';
             }
-            self::$wire = new Wire(self::$order['nonce'], self::$order['socket']);
+            $secretly = self::$order['mode'] === 'run' && self::$order['secretly'];
+            self::$wire = new Wire(self::$order['nonce'], self::$order['socket'], $secretly);
             if (self::$order['mode'] === 'kill') {
                 // Hello first: an order that was given up while it was queued must not hit what the child does by now.
                 self::$verdict = self::$wire->hello()

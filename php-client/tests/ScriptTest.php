@@ -78,6 +78,20 @@ final class ScriptTest extends BridgeTestCase
         self::assertDone(self::script($code, [], self::fpm(['variables_order' => 'EGPCS'])), 'hidden');
     }
 
+    public function testWhatGetenvShowsSignsNothing(): void
+    {
+        $fpm = self::fpm(['variables_order' => 'EGPCS']);
+        $code = 'echo strpos(serialize([$_SERVER, $_ENV]), "secret=") === false ? "hidden" : "seen";'
+            . ' echo json_decode(getenv("SIDECAR_BRIDGE"), true)["nonce"] === "' . self::NONCE . '" ? "known" : "";';
+        $reply = self::script($code, ['secretly' => true], $fpm);
+        self::assertNull($reply->verdict(self::NONCE), 'the nonce alone signs');
+        self::assertSame(1, \preg_match('/ pid=\d+ secret=([0-9a-f]{32}) php=\d/', $reply->stderr, $found), $reply->stderr);
+        self::assertSame('done', $reply->verdict(self::NONCE . $found[1])['v'] ?? '');
+        self::assertSame('hiddenknown', $reply->output());
+        $again = self::script($code, ['secretly' => true], $fpm);
+        self::assertNull($again->verdict(self::NONCE . $found[1]), 'the secret of another run signs');
+    }
+
     public function testWhatFpmAddsToCommandLineCodeIsTakenBack(): void
     {
         $fpm = self::fpm(['max_execution_time' => '1', 'html_errors' => '1', 'memory_limit' => '64M']);
