@@ -15,6 +15,8 @@ const (
 	protocolVersion = 1
 	// callbackPatience is how long a caller may take to say who it is.
 	callbackPatience = 5 * time.Second
+	// helloLimit bounds what a caller may send before: a few hundred bytes are usual.
+	helloLimit = 4 << 10
 )
 
 // workerID names a resident worker where others may read it.
@@ -59,20 +61,22 @@ func newCallbacks(s *socket) *callbacks {
 }
 
 // serve reads the hello of one caller and hands the connection to whom it belongs. Strangers are hung up on.
-func (s *callbacks) serve(c net.Conn) {
+func (s *callbacks) serve(c *guest) {
 	_ = c.SetDeadline(time.Now().Add(callbackPatience)) // a socket that cannot takes no reads either
-	call := callback{conn: c, in: newFrameReader(c)}
+	call := callback{conn: c.Conn, in: newFrameReader(c.Conn)}
+	call.in.limit = helloLimit
 	f, err := call.in.next()
+	call.in.limit = frameLimit
 	if err == nil && f.kind == helloFrame {
 		err = json.Unmarshal(f.body, &call.introduction)
 	}
-	if err != nil || f.kind != helloFrame || !s.welcome(call) {
+	if err != nil || f.kind != helloFrame || !s.welcome(call, c) {
 		_ = c.Close()
 	}
 }
 
 // welcome gives the call to its resident, once.
-func (s *callbacks) welcome(call callback) bool {
+func (s *callbacks) welcome(call callback, from *guest) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.awaited[call.ID]
@@ -82,7 +86,7 @@ func (s *callbacks) welcome(call callback) bool {
 	case call.Version != protocolVersion:
 		s.log.Warn("the bridge of a worker speaks another version", "version", call.Version, "want", protocolVersion)
 		return false
-	case call.conn.SetDeadline(time.Time{}) != nil:
+	case !from.settle() || call.conn.SetDeadline(time.Time{}) != nil:
 		return false
 	}
 	delete(s.awaited, call.ID)

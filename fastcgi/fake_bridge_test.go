@@ -173,3 +173,9 @@ func signOf(o fakeOrder, ok bool) string {
 	sum := sha256.Sum256([]byte(o.Nonce + ":" + payload))
 	return "\nsidecar-verdict " + hex.EncodeToString(sum[:]) + " " + payload + "\n"
 }
+
+// idOf names a run on the report socket, as the bridge does.
+func idOf(nonce string) string {
+	sum := sha256.Sum256([]byte("hello:" + nonce))
+	return hex.EncodeToString(sum[:8])
+}

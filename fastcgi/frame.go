@@ -87,12 +87,13 @@ func (f frame) job() (id uint32, rest []byte, err error) {
 
 // frameReader reads frames. A frame of the usual size is never copied.
 type frameReader struct {
-	in   *bufio.Reader
-	read int // bytes of in that the last frame still lies in
+	in    *bufio.Reader
+	read  int    // bytes of in that the last frame still lies in
+	limit uint32 // of a frame
 }
 
 func newFrameReader(r io.Reader) *frameReader {
-	return &frameReader{in: bufio.NewReaderSize(r, frameBuffered)}
+	return &frameReader{in: bufio.NewReaderSize(r, frameBuffered), limit: frameLimit}
 }
 
 // next waits for a frame and returns it.
@@ -106,7 +107,7 @@ func (f *frameReader) next() (frame, error) {
 		return frame{}, err
 	}
 	size := binary.BigEndian.Uint32(head)
-	if size < 1 || size > frameLimit {
+	if size < 1 || size > f.limit {
 		return frame{}, fmt.Errorf("%w: a frame of %d bytes", errFrame, size)
 	}
 	whole := frameLength + int(size)

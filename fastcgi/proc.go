@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"sidecar/internal/proc"
@@ -60,16 +59,8 @@ func isPeer(conn net.Conn, pid, parent int) error {
 
 // listenerPID returns the pid of the process that listens at the other end: SO_PEERCRED of a connected client.
 func listenerPID(c *net.UnixConn) (int, error) {
-	raw, err := c.SyscallConn()
+	cred, err := peerCred(c)
 	if err != nil {
-		return 0, err
-	}
-	var cred *syscall.Ucred
-	var credErr error
-	err = raw.Control(func(fd uintptr) {
-		cred, credErr = syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED)
-	})
-	if err := errors.Join(err, credErr); err != nil {
 		return 0, err
 	}
 	return int(cred.Pid), nil

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"net"
 	"strconv"
 	"sync"
 	"time"
@@ -33,7 +32,7 @@ func newReports(s *socket) *reports { return &reports{socket: s, runs: map[strin
 func (s *reports) run(ctx context.Context) { s.socket.run(ctx, s.serve) }
 
 // serve reads one line and answers OK if it was for a run in hand.
-func (s *reports) serve(c net.Conn) {
+func (s *reports) serve(c *guest) {
 	defer func() { _ = c.Close() }()
 	_ = c.SetDeadline(time.Now().Add(reportPatience)) // a socket that cannot takes no writes either
 	line, err := bufio.NewReaderSize(c, reportLineLimit).ReadSlice('\n')

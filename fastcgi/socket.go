@@ -16,9 +16,6 @@ import (
 	"sidecar/compat"
 )
 
-// socketReaders is how many callers of a socket are listened to at once; the others wait in the backlog.
-const socketReaders = 64
-
 // socket is where bridges call the sidecar: a unix socket in bridge_dir, or a TCP port for those that cannot reach
 // one. Everybody may connect, so that whoever serves it believes nothing without a secret.
 type socket struct {
@@ -126,11 +123,11 @@ func (s *socket) address(ctx context.Context) string {
 }
 
 // run gives each caller to serve, each in a goroutine, until ctx is done, then removes the socket.
-func (s *socket) run(ctx context.Context, serve func(net.Conn)) {
+func (s *socket) run(ctx context.Context, serve func(*guest)) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer context.AfterFunc(ctx, s.shut)()
-	free := make(chan struct{}, socketReaders)
+	callers := &guests{}
 	for ctx.Err() == nil {
 		conn, err := s.accept()
 		switch {
@@ -144,10 +141,10 @@ func (s *socket) run(ctx context.Context, serve func(net.Conn)) {
 			pauseFor(ctx, 100*time.Millisecond) // descriptors used up
 			continue
 		}
-		free <- struct{}{}
+		caller := callers.admit(conn)
 		wg.Go(func() {
-			serve(conn)
-			<-free
+			defer caller.settle()
+			serve(caller)
 		})
 	}
 	s.shut()
