@@ -114,6 +114,9 @@ func hint(err error) error {
 		if strings.Contains(err.Error(), "wrong number of arguments") {
 			return fmt.Errorf("%w: a server before Redis 6 knows no users, leave username empty", err)
 		}
+		if strings.Contains(err.Error(), "sentinels") { // the client library's word for where it was refused
+			return fmt.Errorf("%w: see sentinel_username and sentinel_password_file", err)
+		}
 		return fmt.Errorf("%w: see username and password_file", err)
 	case Network:
 		return fmt.Errorf("%w; behind a proxy try protocol = 2", err)

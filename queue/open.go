@@ -30,7 +30,7 @@ const (
 // to nothing yet. The client repeats no command by itself (DESIGN 8).
 //
 // In a Cluster all keys of a topic must be in one slot: a hash tag in the topic ({mail}) or in the prefix
-// sees to it, and without one Open refuses. Sentinels are asked without a password.
+// sees to it, and without one Open refuses. Sentinels have a login of their own, or none.
 func Open(opts RedisOptions, topics []string) (redis.UniversalClient, error) {
 	opts = opts.Resolved()
 	conf, err := tlsConfig(opts.TLS)
@@ -47,6 +47,7 @@ func Open(opts RedisOptions, topics []string) (redis.UniversalClient, error) {
 	case opts.Sentinel != "":
 		failover := opts.universal(shake).Failover()
 		failover.MasterName = opts.Sentinel
+		failover.SentinelUsername, failover.SentinelPassword = opts.SentinelUsername, string(opts.SentinelPassword)
 		return redis.NewFailoverClient(failover), nil
 	}
 	single := opts.universal(shake).Simple()

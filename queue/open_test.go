@@ -223,3 +223,28 @@ func TestOpenBySentinelFindsTheMaster(t *testing.T) {
 		t.Errorf("a master nobody knows: %v, want clusterdown", err)
 	}
 }
+
+// Sentinels have users of their own, and the servers' login is no login there.
+func TestOpenLogsInAtSentinelsAndServersApart(t *testing.T) {
+	master := testenv.Redis(t)
+	sentinel := testenv.Sentinel(t, master, "jobs")
+	testenv.Do(t, master, "ACL", "SETUSER", "app", "on", ">of the server", "~*", "+@all")
+	testenv.Do(t, sentinel, "ACL", "SETUSER", "watcher", "on", ">of the sentinel", "allchannels", "+@all")
+	testenv.Do(t, sentinel, "ACL", "SETUSER", "default", "off")
+	opts := queue.RedisOptions{
+		Addrs: []string{sentinel.Addr}, Sentinel: "jobs",
+		Username: "app", Password: "of the server", SentinelUsername: "watcher", SentinelPassword: "of the sentinel",
+	}
+	for _, protocol := range []int{2, 3} {
+		opts.Protocol = protocol
+		c := open(t, opts, "mail")
+		if who := c.Do(t.Context(), "ACL", "WHOAMI").Val(); who != "app" {
+			t.Errorf("protocol %d: the server knows us as %v", protocol, who)
+		}
+	}
+	opts.SentinelPassword = "wrong-secret"
+	_, err := queue.CheckServer(t.Context(), open(t, opts, "mail"), "", nil)
+	if queue.FaultOf(err) != queue.NoAuth || !strings.Contains(err.Error(), "sentinel_password_file") || strings.Contains(err.Error(), "wrong-secret") {
+		t.Errorf("got %v (%s), want a hint at the Sentinels' login", err, queue.FaultOf(err))
+	}
+}

@@ -21,6 +21,9 @@ type RedisOptions struct {
 	KeyPrefix string   // key_prefix: before every key
 	Protocol  int      // protocol: 3, or 2 for old servers and proxies
 	TLS       TLSOptions
+
+	SentinelUsername string // sentinel_username: ACL user of the Sentinels, who know nothing of the servers' users
+	SentinelPassword Secret // from sentinel_password_file or the environment; "" = the Sentinels ask for none
 }
 
 // TLSOptions are [redis.tls].
@@ -62,6 +65,7 @@ func (o RedisOptions) Validate() error {
 	if o.Sentinel != "" && o.Cluster {
 		bad("sentinel = %q: want either sentinel or cluster, found both", o.Sentinel)
 	}
+	errs = append(errs, o.validateSentinelLogin())
 	if o.DB < 0 {
 		bad("db = %d: want zero or more", o.DB)
 	}
@@ -75,6 +79,17 @@ func (o RedisOptions) Validate() error {
 		bad("tls: want cert_file and key_file together, found one of them")
 	}
 	return errors.Join(errs...)
+}
+
+// validateSentinelLogin checks what is for the Sentinels alone.
+func (o RedisOptions) validateSentinelLogin() error {
+	switch {
+	case o.SentinelUsername != "" && o.Sentinel == "":
+		return fmt.Errorf("sentinel_username = %q: want sentinel = \"<master>\" with it", o.SentinelUsername)
+	case o.SentinelUsername != "" && o.SentinelPassword == "":
+		return fmt.Errorf("sentinel_username = %q: want sentinel_password_file with it", o.SentinelUsername)
+	}
+	return nil
 }
 
 // validateURL checks a single server's URL more strictly than the client library does, whose texts would also

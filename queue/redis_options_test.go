@@ -29,6 +29,10 @@ func TestRedisOptionsThatHold(t *testing.T) {
 		"sentinel": func(o *queue.RedisOptions) {
 			o.URL, o.Addrs, o.Sentinel, o.DB = "", []string{"10.0.0.1:26379", "[::1]:26379"}, "mymaster", 2
 		},
+		"sentinel's own user": func(o *queue.RedisOptions) {
+			o.URL, o.Addrs, o.Sentinel = "", []string{"10.0.0.1:26379"}, "mymaster"
+			o.SentinelUsername, o.SentinelPassword = "watcher", "x"
+		},
 		"old server": func(o *queue.RedisOptions) { o.Protocol = 2 },
 		"client certificate": func(o *queue.RedisOptions) {
 			o.TLS = queue.TLSOptions{Enabled: true, CertFile: "/c.pem", KeyFile: "/k.pem"}
@@ -73,6 +77,16 @@ func TestRedisOptionsThatDoNotHoldAreAllReported(t *testing.T) {
 		"short unix":    {func(o *queue.RedisOptions) { o.URL = "unix://run/r.sock" }, []string{`url = "unix://run/r.sock": `}},
 		"unix with tls": {func(o *queue.RedisOptions) { o.URL, o.TLS.Enabled = "unix:///r.sock", true }, []string{"tls: "}},
 		"no colon":      {func(o *queue.RedisOptions) { o.URL = "redis://secret@h" }, []string{`url = "redis://[hidden]@h": `}},
+		"sentinel's user, no sentinel": {
+			func(o *queue.RedisOptions) { o.SentinelUsername = "w" },
+			[]string{`sentinel_username = "w": want sentinel`},
+		},
+		"sentinel's user, no password": {
+			func(o *queue.RedisOptions) {
+				o.URL, o.Addrs, o.Sentinel, o.SentinelUsername = "", []string{"a:1"}, "m", "w"
+			},
+			[]string{`sentinel_username = "w": want sentinel_password_file`},
+		},
 		"two users": {
 			func(o *queue.RedisOptions) { o.URL, o.Username = "redis://a:b@h", "c" },
 			[]string{`username = "c": `},

@@ -12,22 +12,26 @@ import (
 	"sidecar/queue"
 )
 
-// passwordVariable is the environment's way to hand in the password. It goes before password_file, and that
-// before a password in the url.
-const passwordVariable = "SIDECAR_REDIS_PASSWORD"
+// The environment's ways to hand in the passwords. They go before the files, and password_file before a password in
+// the url.
+const (
+	passwordVariable         = "SIDECAR_REDIS_PASSWORD"
+	sentinelPasswordVariable = "SIDECAR_SENTINEL_PASSWORD"
+)
 
 // maxSmall bounds what is read of a file with a password or a certificate.
 const maxSmall = 64 << 10
 
 func (b *builder) buildRedis(t *table) {
 	o := &b.cfg.Redis
-	var passwordFile string
-	t.decode(redisFields(o, &passwordFile))
+	var files secretFiles
+	t.decode(redisFields(o, &files))
 	if len(o.Addrs) > 0 && !t.has("url") {
 		o.URL = "" // the default makes room
 	}
 	b.buildTLS(t)
-	b.readPassword(t, passwordFile)
+	b.readPassword(t, files.server)
+	b.readSentinelPassword(t, files.sentinel)
 	err := o.Validate()
 	t.faults(err)
 	if err == nil {
@@ -73,7 +77,7 @@ func (b *builder) readPassword(t *table, file string) {
 		b.exposed(t, "url", b.path)
 	}
 	if file != "" {
-		o.Password = b.passwordFrom(t, file)
+		o.Password = b.passwordFrom(t, "password_file", file)
 		if inURL {
 			b.warn(t.line("url"), "%surl: the password in it is passed over, password_file is set", t.label)
 		}
@@ -88,22 +92,43 @@ func (b *builder) readPassword(t *table, file string) {
 	}
 }
 
-// passwordFrom reads the password in file.
-func (b *builder) passwordFrom(t *table, file string) queue.Secret {
+// readSentinelPassword finds the password of the Sentinels. It stands in no url.
+func (b *builder) readSentinelPassword(t *table, file string) {
+	o := &b.cfg.Redis
+	if file != "" {
+		if o.Sentinel == "" {
+			t.faults(errors.New("sentinel_password_file: want sentinel = \"<master>\" with it"))
+			return
+		}
+		o.SentinelPassword = b.passwordFrom(t, "sentinel_password_file", file)
+		if o.SentinelPassword == "" {
+			t.bad["sentinel_username"] = true // whose password it was to be
+		}
+	}
+	if password, ok := b.env(sentinelPasswordVariable); ok && password != "" && o.Sentinel != "" {
+		o.SentinelPassword = queue.Secret(password)
+		if file != "" {
+			b.warn(t.line("sentinel_password_file"), "%ssentinel_password_file: its password is passed over, %s is set", t.label, sentinelPasswordVariable)
+		}
+	}
+}
+
+// passwordFrom reads the password in file, which the option called name gives.
+func (b *builder) passwordFrom(t *table, name, file string) queue.Secret {
 	if !filepath.IsAbs(file) {
-		t.faults(errors.New("password_file: want an absolute path (what stands there is not shown, it may be the password)"))
+		t.faults(fmt.Errorf("%s: want an absolute path (what stands there is not shown, it may be the password)", name))
 		return ""
 	}
 	data, err := readSmall(file)
 	if err != nil {
-		t.faults(fmt.Errorf("password_file = %q: want a file that can be read: %w", file, err))
+		t.faults(fmt.Errorf("%s = %q: want a file that can be read: %w", name, file, err))
 		return ""
 	}
 	password := strings.TrimRight(string(data), "\r\n") // editors and echo end the file with one
 	if password == "" {
-		t.faults(fmt.Errorf("password_file = %q: want a password in it, it is empty", file))
+		t.faults(fmt.Errorf("%s = %q: want a password in it, it is empty", name, file))
 	}
-	b.exposed(t, "password_file", file)
+	b.exposed(t, name, file)
 	return queue.Secret(password)
 }
 

@@ -37,14 +37,19 @@ func adminFields(a *Admin) []field {
 	return []field{{"listen", text(&a.Listen)}}
 }
 
-func redisFields(o *queue.RedisOptions, passwordFile *string) []field {
+// secretFiles are the files of [redis] that hold passwords.
+type secretFiles struct{ server, sentinel string }
+
+func redisFields(o *queue.RedisOptions, files *secretFiles) []field {
 	return []field{
 		{"url", text(&o.URL)},
 		{"addrs", texts(&o.Addrs)},
 		{"sentinel", text(&o.Sentinel)},
 		{"cluster", flag(&o.Cluster)},
 		{"username", text(&o.Username)},
-		{"password_file", text(passwordFile)},
+		{"password_file", text(&files.server)},
+		{"sentinel_username", text(&o.SentinelUsername)},
+		{"sentinel_password_file", text(&files.sentinel)},
 		{"db", integer(&o.DB)},
 		{"key_prefix", text(&o.KeyPrefix)},
 		{"protocol", integer(&o.Protocol)},
@@ -118,11 +123,11 @@ type home struct {
 // schema lists the tables of the file with every key they know.
 func schema() []home {
 	var c Config
-	var file string
+	var files secretFiles
 	return []home{
 		{homeTop, namesOf(topFields(&c))},
 		{homeAdmin, namesOf(adminFields(&c.Admin))},
-		{homeRedis, namesOf(redisFields(&c.Redis, &file))},
+		{homeRedis, namesOf(redisFields(&c.Redis, &files))},
 		{homeTLS, namesOf(tlsFields(&c.Redis.TLS))},
 		{homePool, namesOf(poolFields(&fastcgi.PoolOptions{}))},
 		{homeTopic, namesOf(topicFields(&Topic{}))},

@@ -167,6 +167,44 @@ func TestSecretFilesThatCannotServeAreFaults(t *testing.T) {
 	}
 }
 
+func TestTheSentinelsPasswordArrivesFromFileAndEnvironment(t *testing.T) {
+	fromEnv := func(name string) (string, bool) { return password, name == "SIDECAR_SENTINEL_PASSWORD" }
+	head := "[redis]\naddrs = [\"10.0.0.1:26379\"]\nsentinel = \"jobs\"\nsentinel_username = \"watcher\"\n"
+	file := func(text string) string {
+		return fmt.Sprintf("sentinel_password_file = %q\n", secretFile(t, text, 0o600))
+	}
+	for name, tt := range map[string]struct {
+		text     string
+		env      func(string) (string, bool)
+		warnings int
+	}{
+		"file":                         {head + file(password+"\n"), noEnv, 0},
+		"environment":                  {head, fromEnv, 0},
+		"environment goes before file": {head + file("old"), fromEnv, 1},
+	} {
+		c, err := config.Parse("sidecar.toml", []byte(tt.text+rest), tt.env)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := string(c.Redis.SentinelPassword); got != password || c.Redis.SentinelUsername != "watcher" || c.Redis.Password != "" {
+			t.Errorf("%s: got %q of %q, and %q for the servers", name, got, c.Redis.SentinelUsername, string(c.Redis.Password))
+		}
+		if len(c.Warnings()) != tt.warnings {
+			t.Errorf("%s: warnings %q, want %d", name, c.Warnings(), tt.warnings)
+		}
+		wantNoSecret(t, c, password)
+	}
+	c, err := config.Parse("sidecar.toml", []byte(rest), fromEnv)
+	if err != nil || c.Redis.SentinelPassword != "" {
+		t.Errorf("without Sentinels: %v, want the variable left alone", err)
+	}
+	_, err = config.Parse("sidecar.toml", []byte(head+"sentinel_password_file = \"/nowhere\"\n"+rest), noEnv)
+	if err == nil || strings.Count(err.Error(), "\n") != 0 || !strings.HasPrefix(err.Error(), `sidecar.toml:5: redis: sentinel_password_file = "/nowhere": want a file`) {
+		t.Errorf("got %v, want the one fault in line 5", err)
+	}
+}
+
 func TestTLSFilesAreLookedAt(t *testing.T) {
 	pem := secretFile(t, "PEM", 0o600)
 	text := fmt.Sprintf("[redis]\ntls = { ca_file = %q, cert_file = %q, key_file = %q }\n", pem, pem, pem)
