@@ -22,6 +22,7 @@ const (
 	writeTimeout    = 30 * time.Second
 	shutdownTimeout = time.Second
 	probeTimeout    = 3 * time.Second
+	headerLimit     = 8 << 10 // bytes; net/http adds 4 KB to it
 )
 
 // Readiness says why the sidecar is not ready to run jobs; no reason means it is.
@@ -66,15 +67,18 @@ func writeJSON(w http.ResponseWriter, code int, body any) {
 	_ = json.NewEncoder(w).Encode(body)
 }
 
-// Serve answers on ln until ctx is done. It closes ln.
+// Serve answers on ln until ctx is done. It closes ln. Whoever can connect costs no more than a bounded number of
+// descriptors, bounded memory for each, and never the process its jobs.
 func Serve(ctx context.Context, ln net.Listener, h http.Handler, log *slog.Logger) {
 	srv := &http.Server{
-		Handler:           h,
+		Handler:           withoutBody(h),
+		MaxHeaderBytes:    headerLimit,
 		ReadHeaderTimeout: readTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
+	srv.SetKeepAlivesEnabled(false) // an idle connection would hold a place
 	stopped := context.AfterFunc(ctx, func() {
 		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 		defer cancel()
@@ -83,7 +87,7 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler, log *slog.Logge
 		}
 	})
 	defer stopped()
-	if err := srv.Serve(ln); err != nil && !errors.Is(err, http.ErrServerClosed) {
+	if err := srv.Serve(newLimited(ln, connectionsAtOnce)); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		log.ErrorContext(ctx, "admin server stopped", "error", err)
 	}
 }

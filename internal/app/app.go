@@ -60,7 +60,7 @@ func Run(ctx context.Context, o Options) error {
 			}
 		}()
 	}
-	stopAdmin, err := a.serveAdmin(ctx, o.Config.Admin.Listen)
+	stopAdmin, err := a.serveAdmin(ctx, o.Config.Admin)
 	if err != nil {
 		return err
 	}
@@ -111,12 +111,12 @@ func newApp(o Options) *app {
 	return a
 }
 
-// serveAdmin starts the admin server, unless listen is empty, and returns what stops it.
-func (a *app) serveAdmin(ctx context.Context, listen string) (stop func(), err error) {
-	if listen == "" {
+// serveAdmin starts the admin server, unless it is to listen nowhere, and returns what stops it.
+func (a *app) serveAdmin(ctx context.Context, o config.Admin) (stop func(), err error) {
+	if o.Listen == "" {
 		return func() {}, nil
 	}
-	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("admin listen: %w", err)
 	}
@@ -124,7 +124,8 @@ func (a *app) serveAdmin(ctx context.Context, listen string) (stop func(), err e
 	// It answers until the very end: a probe during the stop must see 503, not a refused connection.
 	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
-	wg.Go(func() { admin.Serve(serving, ln, admin.Handler(a.registry, a.notReady, a.opts.Version), a.log) })
+	handler := admin.Guard(admin.Handler(a.registry, a.notReady, a.opts.Version), string(o.Token))
+	wg.Go(func() { admin.Serve(serving, ln, handler, a.log) })
 	return func() { cancel(); wg.Wait() }, nil
 }
 

@@ -41,9 +41,9 @@ func (a *app) reload(ctx context.Context) *generation {
 		a.log.WarnContext(ctx, "configuration", "warning", w)
 	}
 	for name, changed := range map[string]bool{
-		"admin.listen": old.Admin != cfg.Admin,
-		"pid_file":     old.PIDFile != cfg.PIDFile,
-		"log":          old.Log != cfg.Log,
+		"admin":    old.Admin != cfg.Admin,
+		"pid_file": old.PIDFile != cfg.PIDFile,
+		"log":      old.Log != cfg.Log,
 	} {
 		if changed {
 			a.log.WarnContext(ctx, "reload: this option takes effect at the next start only", "option", name)

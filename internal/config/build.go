@@ -3,11 +3,9 @@ package config
 import (
 	"fmt"
 	"maps"
-	"net"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"sidecar/fastcgi"
@@ -43,22 +41,6 @@ func (b *builder) checkTop(t *table) {
 	}
 	if c.Grace >= releasePatience {
 		b.warn(t.line("grace"), "grace = %q: release scripts kill after %q, and docker stop and supervisor after 10s unless told otherwise", c.Grace, releasePatience)
-	}
-}
-
-func (b *builder) buildAdmin(t *table) {
-	t.decode(adminFields(&b.cfg.Admin))
-	listen := b.cfg.Admin.Listen
-	if listen == "" {
-		return
-	}
-	host, port, err := net.SplitHostPort(listen)
-	if n, perr := strconv.Atoi(port); err != nil || perr != nil || n < 0 || n > 65535 {
-		t.faults(fmt.Errorf(`listen = %q: want host:port, such as "127.0.0.1:9180", or "" for none`, listen))
-		return
-	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		b.warn(t.line("listen"), "admin: listen = %q: whoever reaches this address can read topics and depths; there is no login", listen)
 	}
 }
 

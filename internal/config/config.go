@@ -33,7 +33,8 @@ type Config struct {
 
 // Admin is [admin].
 type Admin struct {
-	Listen string // listen: host:port of metrics and probes, "" = off
+	Listen string       // listen: host:port of metrics and probes, "" = off
+	Token  queue.Secret // what token_file holds: asked for where others than this host can reach listen, "" = not asked for
 }
 
 // Log says how the log looks.

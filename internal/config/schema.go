@@ -33,8 +33,11 @@ func topFields(c *Config) []field {
 	}
 }
 
-func adminFields(a *Admin) []field {
-	return []field{{"listen", text(&a.Listen)}}
+func adminFields(a *Admin, tokenFile *string) []field {
+	return []field{
+		{"listen", text(&a.Listen)},
+		{"token_file", text(tokenFile)},
+	}
 }
 
 // secretFiles are the files of [redis] that hold passwords.
@@ -123,10 +126,11 @@ type home struct {
 // schema lists the tables of the file with every key they know.
 func schema() []home {
 	var c Config
+	var token string
 	var files secretFiles
 	return []home{
 		{homeTop, namesOf(topFields(&c))},
-		{homeAdmin, namesOf(adminFields(&c.Admin))},
+		{homeAdmin, namesOf(adminFields(&c.Admin, &token))},
 		{homeRedis, namesOf(redisFields(&c.Redis, &files))},
 		{homeTLS, namesOf(tlsFields(&c.Redis.TLS))},
 		{homePool, namesOf(poolFields(&fastcgi.PoolOptions{}))},
