@@ -64,6 +64,12 @@ func verbs() []verb {
 // Main runs the verb named in args and returns the process's exit code.
 func Main(args []string, env Env) int {
 	redis.SetLogger(silent{}) // go-redis would log through a global; its errors come back to us, and we log those
+	env.Stdout, env.Stderr = visible{env.Stdout}, visible{env.Stderr}
+	return verbOf(args, env)
+}
+
+// verbOf runs the verb named in args.
+func verbOf(args []string, env Env) int {
 	if len(args) == 0 {
 		overview(env.Stderr)
 		return exitUsage
@@ -71,7 +77,7 @@ func Main(args []string, env Env) int {
 	switch args[0] {
 	case "help", "-h", "-help", "--help":
 		if len(args) > 1 {
-			return Main([]string{args[1], "--help"}, env)
+			return verbOf([]string{args[1], "--help"}, env)
 		}
 		overview(env.Stdout)
 		return exitOK

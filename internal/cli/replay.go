@@ -62,7 +62,7 @@ func printReplays(env Env, done queue.Replays, dry bool) {
 	for _, text := range done.Replayed {
 		uuid := "(no uuid)"
 		if job, err := compat.ParseJob(text); err == nil && job.UUID() != "" {
-			uuid = job.UUID()
+			uuid = job.PlainUUID()
 		}
 		fmt.Fprintf(env.Stdout, "%s %s\n", word, uuid)
 	}

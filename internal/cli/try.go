@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os/signal"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -78,7 +79,7 @@ func tryJob(ctx context.Context, env Env, cfg *config.Config, topic config.Topic
 func printResult(w io.Writer, r fastcgi.Result) {
 	fmt.Fprintf(w, "verdict: %s\n", r.Outcome.Verdict)
 	if r.Outcome.Error != "" {
-		fmt.Fprintf(w, "error:   %s\n", r.Outcome.Error)
+		fmt.Fprintf(w, "error:   %s\n", strings.ReplaceAll(r.Outcome.Error, "\n", "\n         "))
 	}
 	if r.Outcome.Verdict == compat.Deferred {
 		fmt.Fprintf(w, "delay:   %s\n", r.Outcome.Delay)
