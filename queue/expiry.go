@@ -25,6 +25,7 @@ type expiry struct {
 	lease   time.Duration
 	rules   rules
 	keeper  *Keeper
+	hands   *hands
 	replies *lostReplies
 	clock   *serverClock
 	metrics *topicMetrics
@@ -60,7 +61,7 @@ func (e *expiry) lookIfTime(ctx context.Context) {
 }
 
 func (e *expiry) schedule(now time.Time, more bool) {
-	if e.busyUntil.IsZero() || more || e.keeper.inHand() > 0 {
+	if e.busyUntil.IsZero() || more || e.hands.inHand() > 0 {
 		e.busyUntil = now.Add(2 * e.lease)
 	}
 	switch {
@@ -80,7 +81,7 @@ func (e *expiry) expireOnce(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	e.clock.set(now, time.Now())
-	requeued, buried := e.decide(e.keeper.strangers(claims))
+	requeued, buried := e.decide(e.hands.strangers(claims))
 	writes := writes{store: e.store, keeper: e.keeper}
 	done := 0
 	for _, group := range []struct {

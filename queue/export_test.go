@@ -7,3 +7,9 @@ func SetWakerPing(w *Waker, ping, pong time.Duration) { w.ping, w.pong = ping, p
 
 // Unit returns the unit of the scores in the topic's pool.
 func (s *Store) Unit() ScoreUnit { return s.opts.ScoreUnit }
+
+// SetLoopPatience shortens how long c waits for loops that are to end. Call it before Run.
+func SetLoopPatience(c *Consumer, d time.Duration) {
+	c.patience = d
+	c.current().patience = d
+}

@@ -13,6 +13,8 @@ type Feeder struct {
 	wake    <-chan struct{} // ready has changed, as Redis tells us
 	hint    <-chan struct{} // ready has something, as our own Scanner tells us
 	rhythm  rhythm
+	at      *station
+	claimed *progress // texts that Redis gave, copies put off included
 	intake  *intake
 	keeper  *Keeper
 	clock   *serverClock
@@ -31,8 +33,10 @@ func (f *Feeder) Run(take, work context.Context) {
 	again := backoff{most: time.Second}
 	for more := true; take.Err() == nil; {
 		if !more {
+			f.at.at(awaitingReady)
 			f.awaitReady(take)
 		}
+		f.at.at(awaitingRuns)
 		if !f.flight.await(take, f.flight.mark()) || !f.awaitRoom(take) {
 			return
 		}
@@ -41,6 +45,7 @@ func (f *Feeder) Run(take, work context.Context) {
 		f.trouble.note(take, err)
 		if err != nil {
 			more = true
+			f.at.at(backingOff)
 			again.wait(take)
 			continue
 		}
@@ -50,11 +55,15 @@ func (f *Feeder) Run(take, work context.Context) {
 
 // feedOnce takes slots, claims for them and starts the runs. more reports that ready may hold others.
 func (f *Feeder) feedOnce(take, work context.Context) (more bool, err error) {
+	f.at.at(awaitingSlots)
 	slots := f.gate.Acquire(take, min(f.flight.free(), maxClaim))
-	if slots == 0 {
+	if take.Err() != nil { // what would be claimed now would only go back
+		f.gate.Release(slots)
 		return false, nil
 	}
+	f.at.at(claiming)
 	claims, err := f.claim(take, slots)
+	f.at.at(sorting)
 	runnable := f.intake.sort(take, claims)
 	if spare := slots - len(runnable); spare > 0 {
 		f.gate.Release(spare)
@@ -63,7 +72,7 @@ func (f *Feeder) feedOnce(take, work context.Context) (more bool, err error) {
 	for _, h := range runnable {
 		f.worker.start(take, work, h)
 	}
-	return len(claims.List)+claims.Twins >= slots, err
+	return claims.More, err
 }
 
 // claim takes up to n texts. Once sent, it is not cut short: claims whose reply nobody reads are jobs
@@ -79,6 +88,7 @@ func (f *Feeder) claim(take context.Context, n int) (Claims, error) {
 		return Claims{}, err
 	}
 	f.clock.set(claims.Now, f.answered)
+	f.claimed.add(len(claims.List) + claims.Twins)
 	f.metrics.claims.Add(float64(len(claims.List)))
 	f.metrics.twins.Add(float64(claims.Twins))
 	f.metrics.merged.Add(float64(claims.Merged))
@@ -89,6 +99,7 @@ func (f *Feeder) claim(take context.Context, n int) (Claims, error) {
 func (f *Feeder) awaitRoom(take context.Context) bool {
 	again := backoff{most: time.Second}
 	for f.keeper.inHand() >= f.most && take.Err() == nil {
+		f.at.at(awaitingVerdicts)
 		again.wait(take)
 	}
 	return take.Err() == nil

@@ -3,6 +3,7 @@ package queue_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -53,7 +54,7 @@ func startWoken(t testing.TB, b bench, change func(*queue.Options), handle func(
 	}
 	metrics := queue.NewMetrics(f.metrics, []string{opts.Topic})
 	log := slog.New(slog.NewTextHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	f.consumer = queue.NewConsumer(opts, b.Store, wakes, tracking, handlerFunc(handle), f.gate, metrics, time.UTC, log)
+	f.consumer = queue.NewConsumer(opts, b.Store, b.watch(opts), wakes, tracking, handlerFunc(handle), f.gate, metrics, queue.NewOutages(log), time.UTC, log)
 
 	background := context.WithoutCancel(t.Context())
 	take, stopTaking := context.WithCancel(background)
@@ -72,6 +73,11 @@ func startWoken(t testing.TB, b bench, change func(*queue.Options), handle func(
 		}
 	})
 	return f
+}
+
+// watch returns what a watchdog asks: the real server, whatever stands before it.
+func (b bench) watch(opts queue.Options) *queue.Store {
+	return queue.NewStore(b.server.Client(), "", opts)
 }
 
 // stop stops taking and waits until Run has returned.
@@ -145,6 +151,14 @@ func (s *slots) Acquire(ctx context.Context, most int) int {
 	s.used += n
 	s.most = max(s.most, s.used)
 	return n
+}
+
+// Blocked says that all slots are in use, or what a test wants.
+func (s *slots) Blocked() error {
+	if len(s.free) == 0 {
+		return errors.New("all slots are in use")
+	}
+	return nil
 }
 
 func (s *slots) Release(n int) {

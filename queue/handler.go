@@ -21,4 +21,8 @@ type Gate interface {
 
 	// Release gives n slots back.
 	Release(n int)
+
+	// Blocked returns why nobody gets a slot at present: it is shut, or all slots are in use. It is nil while Acquire
+	// would return at once.
+	Blocked() error
 }

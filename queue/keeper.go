@@ -15,17 +15,19 @@ type Keeper struct {
 	metrics *topicMetrics
 	trouble *trouble
 	log     *slog.Logger
+	at      *station
 
 	mu   sync.Mutex // guards what follows, and the Keeper's part of each held
 	held map[*held]struct{}
 	seq  uint64
 }
 
-func newKeeper(store *Store, lease time.Duration, clock *serverClock, metrics *topicMetrics, log *slog.Logger) *Keeper {
+func newKeeper(store *Store, lease time.Duration, clock *serverClock, metrics *topicMetrics, trouble *trouble, log *slog.Logger) *Keeper {
 	return &Keeper{
 		store: store, lease: lease, clock: clock, metrics: metrics, log: log,
-		trouble: newTrouble("renew", metrics, log),
+		trouble: trouble,
 		held:    make(map[*held]struct{}),
+		at:      newStation(),
 	}
 }
 
@@ -33,8 +35,9 @@ func newKeeper(store *Store, lease time.Duration, clock *serverClock, metrics *t
 func (k *Keeper) Run(ctx context.Context) {
 	tick := k.lease / 3
 	again := backoff{most: min(time.Second, tick)}
-	for pause(ctx, tick) {
+	for k.at.at(resting); pause(ctx, tick); k.at.at(resting) {
 		for again.reset(); ; again.wait(ctx) {
+			k.at.at(renewing)
 			if err := k.renewOnce(ctx); err == nil || ctx.Err() != nil {
 				break
 			}
@@ -50,6 +53,7 @@ func (k *Keeper) Run(ctx context.Context) {
 func (k *Keeper) renewOnce(ctx context.Context) error {
 	owners, renewals := k.renewals()
 	if len(renewals) == 0 {
+		k.trouble.drop(ctx)
 		return nil
 	}
 	lost, err := k.store.Renew(ctx, renewals)
@@ -147,17 +151,26 @@ func (k *Keeper) take(list []*held) {
 		h.seq = k.seq
 		k.held[h] = struct{}{}
 	}
-	k.metrics.inHand.Set(float64(len(k.held)))
+	k.metrics.inHand.Add(float64(len(list))) // others of this topic may hold some, too
 }
 
 // release lets go of claims: they are settled, or left to their leases.
 func (k *Keeper) release(list ...*held) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	before := len(k.held)
 	for _, h := range list {
 		delete(k.held, h)
 	}
-	k.metrics.inHand.Set(float64(len(k.held)))
+	k.metrics.inHand.Sub(float64(before - len(k.held)))
+}
+
+// releaseAll lets go of what nobody settles any more.
+func (k *Keeper) releaseAll() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.metrics.inHand.Sub(float64(len(k.held)))
+	clear(k.held)
 }
 
 // inHand counts the claims in hand.

@@ -18,7 +18,9 @@ func testKeeper(t *testing.T) *Keeper {
 	clock := &serverClock{}
 	clock.set(epoch, time.Now())
 	metrics := NewMetrics(prometheus.NewRegistry(), []string{"mail"}).topic("mail")
-	return newKeeper(nil, 30*time.Second, clock, metrics, slog.New(slog.DiscardHandler))
+	log := slog.New(slog.DiscardHandler)
+	steps := &troubles{topic: "mail", metrics: metrics, outages: NewOutages(log), log: log}
+	return newKeeper(nil, 30*time.Second, clock, metrics, steps.of("renew"), log)
 }
 
 func take(k *Keeper, text string, lease Lease) *held {

@@ -71,10 +71,10 @@ func TestLeasesOutliveAnOutageLongerThanThemselves(t *testing.T) {
 	b := newBench(t, short, "appendonly yes", "appendfsync always")
 	f, r, release := startHolding(t, b, short, text("a"))
 	b.server.Kill()
-	eventually(t, "renewals to fail", func() bool { return f.log.count("redis refuses", "step=renew") > 0 })
+	eventually(t, "renewals to fail", func() bool { return f.sum(t, "sidecar_redis_errors_total", "network") > 0 })
 	wait(t.Context(), 1500*time.Millisecond)
 	b.server.Start()
-	eventually(t, "renewals to work", func() bool { return f.log.count("redis works again", "step=renew") > 0 })
+	eventually(t, "Redis to work", func() bool { return f.log.count("redis works again") > 0 })
 	close(release)
 	eventually(t, "the end of the run", func() bool { return f.consumer.Health().InHand == 0 })
 	if got := f.sum(t, "sidecar_leases_lost_total"); got != 0 || r.count() != 1 {

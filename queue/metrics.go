@@ -29,6 +29,10 @@ type Metrics struct {
 	inHand       *prometheus.GaugeVec     // topic: claims held by this process
 	errors       *prometheus.CounterVec   // topic, fault
 
+	stalled        *prometheus.GaugeVec   // topic: 1 while due work is not claimed
+	stalls         *prometheus.CounterVec // topic
+	abandonedLoops *prometheus.CounterVec // topic: scanners and feeders that would not end
+
 	vecs []*prometheus.MetricVec // all of them
 }
 
@@ -71,12 +75,17 @@ func NewMetrics(reg prometheus.Registerer, topics []string) *Metrics {
 		pressed:      counter("sidecar_backpressure_scans_total", "Promotions that found ready full."),
 		inHand:       gauge("sidecar_in_hand", "Claims held by this process."),
 		errors:       counter("sidecar_redis_errors_total", "Errors met at Redis by kind.", "fault"),
+
+		stalled:        gauge("sidecar_stalled", "1 while work is due and nothing is claimed, for no known reason."),
+		stalls:         counter("sidecar_stalls_total", "Times the consumer was replaced, since work was due and nothing was claimed."),
+		abandonedLoops: counter("sidecar_loops_abandoned_total", "Scanners and feeders that did not end when they were to."),
 	}
 	m.vecs = []*prometheus.MetricVec{
 		m.outcomes.MetricVec, m.duration.MetricVec, m.lateness.MetricVec, m.claims.MetricVec, m.unreadable.MetricVec,
 		m.doneBefore.MetricVec, m.twins.MetricVec, m.merged.MetricVec, m.promoted.MetricVec, m.expired.MetricVec,
 		m.lost.MetricVec, m.buried.MetricVec, m.readded.MetricVec, m.retries.MetricVec, m.abandoned.MetricVec,
 		m.backpressure.MetricVec, m.pressed.MetricVec, m.inHand.MetricVec, m.errors.MetricVec,
+		m.stalled.MetricVec, m.stalls.MetricVec, m.abandonedLoops.MetricVec,
 	}
 	for _, topic := range topics {
 		m.topic(topic)
@@ -98,9 +107,9 @@ type topicMetrics struct {
 
 	claims, unreadable, doneBefore, twins, merged, promoted, expired prometheus.Counter
 
-	lost, buried, readded, retries, abandoned, pressed prometheus.Counter
+	lost, buried, readded, retries, abandoned, pressed, stalls, abandonedLoops prometheus.Counter
 
-	backpressure, inHand prometheus.Gauge
+	backpressure, inHand, stalled prometheus.Gauge
 
 	errors *prometheus.CounterVec // fault
 }
@@ -126,8 +135,11 @@ func (m *Metrics) topic(topic string) *topicMetrics {
 		backpressure: m.backpressure.WithLabelValues(topic),
 		pressed:      m.pressed.WithLabelValues(topic),
 		inHand:       m.inHand.WithLabelValues(topic),
+		stalled:      m.stalled.WithLabelValues(topic),
+		stalls:       m.stalls.WithLabelValues(topic),
 		errors:       m.errors.MustCurryWith(prometheus.Labels{"topic": topic}),
 	}
+	t.abandonedLoops = m.abandonedLoops.WithLabelValues(topic)
 	for _, v := range compat.Verdicts() {
 		t.outcomes[v] = m.outcomes.WithLabelValues(topic, v.String())
 	}

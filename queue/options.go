@@ -42,6 +42,7 @@ type Options struct {
 	ReadyMax     int             // ready_max
 	ScoreUnit    ScoreUnit       // score_unit
 	Idempotency  Idempotency     // idempotency
+	StallAfter   time.Duration   // stall_after: how long due work may go unclaimed without a reason; 0: for ever
 }
 
 // DefaultOptions returns the defaults of CONTRACT 1.1 and 1.3. Workers is 0: the pool's children.
@@ -55,6 +56,7 @@ func DefaultOptions() Options {
 		ReadyMax:     60000,
 		ScoreUnit:    Milliseconds,
 		Idempotency:  IdempotencyOff,
+		StallAfter:   time.Minute,
 	}
 }
 
@@ -62,6 +64,7 @@ func DefaultOptions() Options {
 const (
 	minLease = 3 * time.Second
 	minScan  = time.Millisecond
+	minStall = 10 * time.Second // a claim that waits for a slow Redis is none
 	// maxLookAhead bounds what is claimed and not begun: other sidecars may be idle meanwhile (DESIGN 3).
 	maxLookAhead = 64
 	maxBatch     = 500 // CONTRACT 1.1: never above, or one script call holds Redis up
@@ -100,6 +103,9 @@ func (o Options) Validate() error {
 	}
 	if !o.ScoreUnit.known() {
 		bad("score_unit = %q: want %q or %q", o.ScoreUnit, Milliseconds, Seconds)
+	}
+	if o.StallAfter != 0 && o.StallAfter < minStall {
+		bad("stall_after = %q: want at least %q, or \"0s\" to look for no stalls", o.StallAfter, minStall)
 	}
 	if !o.Idempotency.known() {
 		bad("idempotency = %q: want %q, %q or %q", o.Idempotency, IdempotencyOff, IdempotencyOn, IdempotencyLegacy)

@@ -16,6 +16,7 @@ type Scanner struct {
 	wake    <-chan struct{} // the pool has changed, as Redis tells us
 	hint    chan<- struct{} // cap 1: ready has something
 	rhythm  rhythm
+	at      *station
 	expiry  *expiry
 	clock   *serverClock
 	due     *dueTimes
@@ -34,16 +35,18 @@ type Scanner struct {
 func (s *Scanner) Run(take context.Context) {
 	again := backoff{most: time.Second}
 	for take.Err() == nil {
+		s.at.at(promoting)
 		p, err := s.scanOnce(take)
 		s.trouble.note(take, err)
 		if err != nil {
 			s.expiry.outage()
+			s.at.at(backingOff)
 			again.wait(take)
 			continue
 		}
 		again.reset()
 		answered := time.Now()
-		s.expiry.lookIfTime(take)
+		s.lookForExpired(take)
 		if p.Promoted < s.batch {
 			s.rest(take, p, answered)
 		}
@@ -82,6 +85,7 @@ func (s *Scanner) rest(take context.Context, p Promotion, answered time.Time) {
 		wake = nil // whatever comes into the pool, it cannot move
 	}
 	for {
+		s.at.at(resting)
 		timer := time.NewTimer(min(time.Until(until), s.expiry.wait()))
 		select {
 		case <-take.Done():
@@ -95,9 +99,14 @@ func (s *Scanner) rest(take context.Context, p Promotion, answered time.Time) {
 			if time.Until(until) <= 0 {
 				return
 			}
-			s.expiry.lookIfTime(take)
+			s.lookForExpired(take)
 		}
 	}
+}
+
+func (s *Scanner) lookForExpired(take context.Context) {
+	s.at.at(lookingForExpired)
+	s.expiry.lookIfTime(take)
 }
 
 // untilDue returns how long after p's reply the pool is to be looked at again. It reckons with Redis's
@@ -118,16 +127,15 @@ func (s *Scanner) notePressure(ctx context.Context, pressed bool) {
 	if pressed {
 		s.metrics.pressed.Inc()
 	}
+	s.metrics.backpressure.Set(float64(flag(pressed))) // also what another Scanner has left there
 	if pressed == s.pressed {
 		return
 	}
 	s.pressed = pressed
 	if pressed {
-		s.metrics.backpressure.Set(1)
 		s.log.WarnContext(ctx, "ready is full, nothing is promoted until jobs are consumed")
 		return
 	}
-	s.metrics.backpressure.Set(0)
 	s.log.InfoContext(ctx, "ready has room again")
 }
 

@@ -39,7 +39,7 @@ type Settler struct {
 	groups  map[Action]*group
 }
 
-func newSettler(store *Store, keeper *Keeper, metrics *topicMetrics, log *slog.Logger) *Settler {
+func newSettler(store *Store, keeper *Keeper, metrics *topicMetrics, steps *troubles, log *slog.Logger) *Settler {
 	s := &Settler{
 		keeper: keeper, metrics: metrics, log: log,
 		groups: make(map[Action]*group),
@@ -53,7 +53,7 @@ func newSettler(store *Store, keeper *Keeper, metrics *topicMetrics, log *slog.L
 	} {
 		s.groups[action] = &group{
 			action: action, write: write,
-			trouble: newTrouble(action.String(), metrics, log),
+			trouble: steps.of(action.String()),
 			wake:    make(chan struct{}, 1),
 		}
 	}

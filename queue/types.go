@@ -35,6 +35,7 @@ type Claims struct {
 	List   []Claim
 	Twins  int        // texts put off to the pool because an identical one is running
 	Merged int        // of those, how many the pool had already
+	More   bool       // ready may hold others
 	Now    ServerTime // when
 }
 

@@ -19,12 +19,14 @@ import (
 
 // generation is everything built from one reading of the configuration.
 type generation struct {
-	cfg    *config.Config
-	log    *slog.Logger
-	rdb    redis.UniversalClient
-	waker  *queue.Waker
-	pools  map[string]*openPool
-	topics []*topic
+	cfg     *config.Config
+	log     *slog.Logger
+	rdb     redis.UniversalClient
+	eyes    redis.UniversalClient // the watchdogs' own: what hangs on rdb's connections must not blind them
+	waker   *queue.Waker
+	outages *queue.Outages
+	pools   map[string]*openPool
+	topics  []*topic
 
 	leaving chan struct{} // closed: take nothing new
 	leave   func()        // closes it, once
@@ -63,11 +65,18 @@ func (a *app) newGeneration(ctx context.Context, cfg *config.Config) (*generatio
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
+	eyes, err := queue.Open(cfg.Redis, cfg.TopicNames())
+	if err != nil {
+		_ = rdb.Close()
+		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
+	}
 	g := &generation{
 		cfg:     cfg,
 		log:     a.log,
 		rdb:     rdb,
+		eyes:    eyes,
 		waker:   queue.NewWaker(rdb, cfg.Redis.KeyPrefix, cfg.TopicNames(), a.log),
+		outages: queue.NewOutages(a.log),
 		pools:   a.pools.acquire(cfg.FPM),
 		leaving: make(chan struct{}),
 	}
@@ -92,19 +101,20 @@ func (a *app) retire(g *generation) {
 		a.series.leave(t.name)
 	}
 	a.pools.release(g.pools)
-	_ = g.rdb.Close()
+	_, _ = g.rdb.Close(), g.eyes.Close()
 }
 
 func (a *app) newTopic(g *generation, t config.Topic) *topic {
 	store := queue.NewStore(g.rdb, g.cfg.Redis.KeyPrefix, t.Queue)
+	watch := queue.NewStore(g.eyes, g.cfg.Redis.KeyPrefix, t.Queue)
 	fpm := g.pools[t.Pool].NewTopic(t.FPM)
 	a.series.add(t.Name)
 	return &topic{
 		name:  t.Name,
 		store: store,
 		fpm:   fpm,
-		consumer: queue.NewConsumer(t.Queue, store, g.waker.Topic(t.Name), g.waker.Active,
-			fpm, fpm, a.queue, g.cfg.Timezone, a.log),
+		consumer: queue.NewConsumer(t.Queue, store, watch, g.waker.Topic(t.Name), g.waker.Active,
+			fpm, fpm, a.queue, g.outages, g.cfg.Timezone, a.log),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -36,20 +37,21 @@ func (g *generation) notReady(ctx context.Context) []string {
 		}
 		return []string{"starting"}
 	}
-	var reasons []string
+	var server outage
+	var ofTopics []string
 	if len(g.topics) > 0 {
 		// A real script on real keys: a PING is answered by servers that can run nothing.
-		if _, err := g.topics[0].store.Claim(ctx, 0); err != nil {
-			reasons = append(reasons, "redis: "+err.Error())
+		first := g.topics[0]
+		if _, err := first.store.Claim(ctx, 0); err != nil && !server.takes(first.name, err) {
+			ofTopics = append(ofTopics, "redis: "+err.Error())
 		}
 	}
-	reasons = append(reasons, g.poolsNotReady(ctx)...)
 	for _, t := range g.topics {
-		for _, err := range t.notReady() {
-			reasons = append(reasons, fmt.Sprintf("topic %q: %v", t.name, err))
+		for _, err := range t.notReady(&server) {
+			ofTopics = append(ofTopics, fmt.Sprintf("topic %q: %v", t.name, err))
 		}
 	}
-	return reasons
+	return slices.Concat(server.reasons(), g.poolsNotReady(ctx), ofTopics)
 }
 
 // poolsNotReady looks for all pools at once: the probe has not the time for one after the other.
@@ -69,22 +71,30 @@ func (g *generation) poolsNotReady(ctx context.Context) (reasons []string) {
 	return reasons
 }
 
-// notReady returns why the topic's jobs would not run now.
-func (t *topic) notReady() (reasons []error) {
+// notReady returns why the topic's jobs would not run now, but for what server takes.
+func (t *topic) notReady(server *outage) (reasons []error) {
 	if err := t.notWaiting(); err != nil {
+		if server.takes(t.name, err) {
+			return nil
+		}
 		return []error{err}
 	}
 	if err := t.fpm.Health(); err != nil {
 		reasons = append(reasons, err)
 	}
 	h := t.consumer.Health()
-	for _, err := range []error{h.ScanErr, h.ClaimErr, h.SettleErr} {
-		if err != nil {
+	away := false
+	for _, err := range []error{h.StallErr, h.ScanErr, h.ClaimErr, h.SettleErr} {
+		switch {
+		case err == nil:
+		case server.takes(t.name, err):
+			away = true
+		default:
 			reasons = append(reasons, err)
 		}
 	}
 	switch idle := time.Since(h.LastScan); {
-	case len(reasons) > 0: // they say why there is no scan, too
+	case away || len(reasons) > 0: // they say why there is no scan, too
 	case h.LastScan.IsZero():
 		reasons = append(reasons, errors.New("no scan yet"))
 	case idle > scanPatience:

@@ -106,6 +106,7 @@ func topicFields(t *Topic) []field {
 		{"ready_max", integer(&t.Queue.ReadyMax)},
 		{"score_unit", text(&t.Queue.ScoreUnit)},
 		{"idempotency", text(&t.Queue.Idempotency)},
+		{"stall_after", duration(&t.Queue.StallAfter)},
 		{"memory_limit", text(&t.FPM.MemoryLimit)},
 		{"output_limit", size(&t.FPM.OutputLimit)},
 		{"log_stderr", flag(&t.FPM.LogStderr)},

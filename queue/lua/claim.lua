@@ -6,6 +6,7 @@
 -- ARGV[1]  texts to take at most; 0 touches the keys and moves nothing
 -- ARGV[2]  length of the lease, ms
 -- ARGV[3]  milliseconds in one unit of the pool's scores: 1 or 1000
+-- ARGV[4]  bytes of texts after which no more are taken
 --
 -- Returns {now, lease, twins, merged, text, text, ...}: now by TIME, us; the lease as ZSCORE prints
 -- it, which renew, complete, requeue and bury want back unread; twins = texts put off to the pool,
@@ -17,8 +18,17 @@ local now = t[1] * 1000 + t[2] / 1000
 local reply = {string.format('%d%06d', t[1], t[2]), '', 0, 0}
 redis.call('ZREMRANGEBYRANK', KEYS[2], 1, 0) -- as in promote: meet every refusal first
 redis.call('ZREMRANGEBYRANK', KEYS[3], 1, 0)
-local texts = redis.call('LRANGE', KEYS[1], 0, math.max(ARGV[1] - 1, 0))
-local n = math.min(#texts, ARGV[1])
+local texts, bytes, want, most = {}, 0, 1, tonumber(ARGV[1])
+repeat -- a few at a time, as short as those seen, so that large ones do not fill Redis's memory
+  local some = redis.call('LRANGE', KEYS[1], #texts, #texts + want - 1)
+  for i = 1, #some do
+    if bytes >= tonumber(ARGV[4]) or #texts >= most then break end
+    texts[#texts + 1], bytes = some[i], bytes + #some[i]
+  end
+  local full = #some < want or bytes >= tonumber(ARGV[4])
+  want = full and 0 or math.min(most - #texts, 32)
+until want <= 0
+local n = #texts
 if n == 0 then return reply end
 
 -- Renewals end on a whole millisecond: the half microsecond keeps a claim's lease apart from them.
