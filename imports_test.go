@@ -25,7 +25,7 @@ var layers = [][]string{
 }
 
 // testOnly are packages that no shipped code may import, and whose own code may import everything.
-var testOnly = []string{"internal/testenv", "internal/e2e"}
+var testOnly = []string{"internal/testenv", "internal/e2e", "internal/faults"}
 
 // importers says which packages may import a foreign module: each has its place (docs/decisions/0006).
 var importers = map[string][]string{

@@ -8,12 +8,15 @@ import (
 	"sidecar/queue"
 )
 
-func TestClaimTakesTheOldestUnderOneLease(t *testing.T) {
+func TestClaimTakesTheOldestEachUnderALeaseOfItsOwn(t *testing.T) {
 	b := newBench(t, nil)
 	b.ready(t, "a", "b", "c")
 	c, err := b.Claim(t.Context(), 2)
 	if err != nil || len(c.List) != 2 || c.List[0].Text != "a" || c.List[1].Text != "b" {
 		t.Fatalf("got %+v, %v, want a and b", c, err)
+	}
+	if c.List[0].Lease == c.List[1].Lease || !c.List[0].Sole || !c.List[1].Sole {
+		t.Errorf("got %+v, want a lease for each", c.List)
 	}
 	for _, claim := range c.List {
 		if lease := b.leaseOf(t, claim.Text); lease != claim.Lease {
@@ -28,6 +31,34 @@ func TestClaimTakesTheOldestUnderOneLease(t *testing.T) {
 		t.Errorf("lease %s is a whole millisecond, as a renewal's would be", c.List[0].Lease)
 	}
 	wantKeys(t, b, Keys{Ready: []string{"c"}, Running: map[string]string{"a": "30s", "b": "30s"}})
+}
+
+// No two claims have a lease in common, whichever call made them, and no other consumer's whole millisecond lies
+// between those of one call: completerows.lua depends on it.
+func TestLeasesOfClaimsAreApart(t *testing.T) {
+	b := newBench(t, nil)
+	var texts []string
+	for i := range 4000 {
+		texts = append(texts, strconv.Itoa(i))
+	}
+	b.ready(t, texts...)
+	highest := 0.0
+	for _, n := range []int{1, 500, 1, 1, 48, 500, 2, 500, 500, 7} {
+		c, err := b.Claim(t.Context(), n)
+		if err != nil || len(c.List) != n {
+			t.Fatalf("claim %d: %d claims, %v", n, len(c.List), err)
+		}
+		for i, claim := range c.List {
+			lease, err := strconv.ParseFloat(string(claim.Lease), 64)
+			if err != nil || lease <= highest {
+				t.Fatalf("claim %d of %d: lease %q behind %f, %v", i, n, claim.Lease, highest, err)
+			}
+			if i > 0 && math.Floor(lease) != math.Floor(highest) {
+				t.Errorf("claim %d of %d: a whole millisecond lies between %f and %q", i, n, highest, claim.Lease)
+			}
+			highest = lease
+		}
+	}
 }
 
 func TestClaimOfAnEmptyTopicTakesNothing(t *testing.T) {

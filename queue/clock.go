@@ -39,6 +39,15 @@ func leaseAt(t ServerTime) Lease {
 	return Lease(strconv.FormatInt(int64(t)/1000, 10))
 }
 
+// leaseStep is how far apart in ms the leases of one claim call are (lua/claim.lua): a power of two that adds up
+// exactly until the year 2109, and so small that the call takes longer than what it hands out.
+const leaseStep = 1.0 / 2048
+
+// leaseOf returns the lease with that score.
+func leaseOf(score float64) Lease {
+	return Lease(strconv.FormatFloat(score, 'g', 17, 64))
+}
+
 // leaseEnd reads when a lease ends. Only estimates and log lines may depend on it: whether a lease
 // is ours is decided by its text.
 func leaseEnd(l Lease) (ServerTime, bool) {

@@ -12,6 +12,9 @@ type held struct {
 	job  compat.Job // zero for a text that is no job
 	due  ServerTime // when its text had been due; 0: not known
 	seq  uint64     // order of claiming, given by the Keeper
+	sole bool       // no other entry of running had the first of leases
+
+	breaks int64 // the Store's, when it was claimed
 
 	// The rest belongs to the Keeper and its mutex.
 
@@ -29,7 +32,7 @@ type held struct {
 // newHeld returns a claim that was taken at now under a lease of the given length.
 func newHeld(claim Claim, now ServerTime, lease time.Duration) *held {
 	ends := now.Add(lease)
-	h := &held{text: claim.Text, first: [1]Lease{claim.Lease}, ends: ends, aimed: ends}
+	h := &held{text: claim.Text, first: [1]Lease{claim.Lease}, sole: claim.Sole, ends: ends, aimed: ends}
 	h.leases = h.first[:]
 	return h
 }

@@ -54,6 +54,7 @@ func (in *intake) parse(claims Claims) ([]*held, []error) {
 	reasons := make([]error, len(claims.List))
 	for i, claim := range claims.List {
 		list[i] = newHeld(claim, claims.Now, in.lease)
+		list[i].breaks = claims.breaks
 		list[i].due = in.due.take(claim.Text)
 		list[i].job, reasons[i] = compat.ParseJob(claim.Text)
 	}

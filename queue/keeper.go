@@ -201,17 +201,22 @@ func (k *Keeper) strangers(claims []Claim) []Claim {
 }
 
 // possible are the leases a claim may have: held, and next if a renewal has set it.
-type possible struct{ held, next Lease }
+type possible struct {
+	held, next Lease
+	sole       bool // held is the claim's own lease, by which it can be told
+}
 
 // beginWrite returns the leases to settle the claims of batch under, and keeps them as they are until endWrite.
 func (k *Keeper) beginWrite(batch []*settlement) []possible {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	leases := make([]possible, len(batch))
+	breaks := k.store.breaks.Load()
 	for i, one := range batch {
 		h := one.claim
 		h.writing, h.settled = true, true
 		leases[i].held = h.leases[0]
+		leases[i].sole = h.sole && h.leases[0] == h.first[0] && h.breaks == breaks && !one.skipGone
 		if len(h.leases) > 1 {
 			leases[i].next = h.leases[1]
 		}

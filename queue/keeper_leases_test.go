@@ -20,7 +20,7 @@ func testKeeper(t *testing.T) *Keeper {
 	metrics := NewMetrics(prometheus.NewRegistry(), []string{"mail"}).topic("mail")
 	log := slog.New(slog.DiscardHandler)
 	steps := &troubles{topic: "mail", metrics: metrics, outages: NewOutages(log), log: log}
-	return newKeeper(nil, 30*time.Second, clock, metrics, steps.of("renew"), log)
+	return newKeeper(&Store{}, 30*time.Second, clock, metrics, steps.of("renew"), log)
 }
 
 func take(k *Keeper, text string, lease Lease) *held {
@@ -136,11 +136,35 @@ func TestAnAnswerForAClaimThatIsSettledChangesNothing(t *testing.T) {
 	}
 }
 
+// Only a lease that is still a claim's first, on a server that has not been out of sight since, tells its text.
+func TestWhenALeaseTellsItsText(t *testing.T) {
+	tests := map[string]struct {
+		happens func(k *Keeper, h *held, one *settlement)
+		want    bool
+	}{
+		"nothing":               {func(*Keeper, *held, *settlement) {}, true},
+		"renewed":               {func(_ *Keeper, h *held, _ *settlement) { h.leases = []Lease{"2"} }, false},
+		"offered before":        {func(_ *Keeper, _ *held, one *settlement) { one.skipGone = true }, false},
+		"a call failed":         {func(k *Keeper, _ *held, _ *settlement) { k.store.breaks.Add(1) }, false},
+		"read as expired claim": {func(_ *Keeper, h *held, _ *settlement) { h.sole = false }, false},
+	}
+	for name, tt := range tests {
+		k := testKeeper(t)
+		h := newHeld(Claim{Text: "a", Lease: "1.5", Sole: true}, k.clock.now(), k.lease)
+		k.take([]*held{h})
+		one := &settlement{claim: h}
+		tt.happens(k, h, one)
+		if got := k.beginWrite([]*settlement{one})[0].sole; got != tt.want {
+			t.Errorf("%s: got %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
 func TestStrangersAreTheTextsNobodyHoldsHere(t *testing.T) {
 	k := testKeeper(t)
 	take(k, "a", "1")
-	got := k.strangers([]Claim{{"a", "1"}, {"b", "2"}})
-	if want := []Claim{{"b", "2"}}; !slices.Equal(got, want) {
+	got := k.strangers([]Claim{{Text: "a", Lease: "1"}, {Text: "b", Lease: "2"}})
+	if want := []Claim{{Text: "b", Lease: "2"}}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	if got := k.strangers(nil); got != nil {

@@ -19,6 +19,8 @@ var (
 	renewLua string
 	//go:embed lua/complete.lua
 	completeLua string
+	//go:embed lua/completerows.lua
+	completeRowsLua string
 	//go:embed lua/requeue.lua
 	requeueLua string
 	//go:embed lua/bury.lua
@@ -36,18 +38,19 @@ var (
 	//go:embed lua/preflight.lua
 	preflightLua string
 
-	promoteScript   = newScript(promoteLua)
-	claimScript     = newScript(claimLua)
-	renewScript     = newScript(renewLua)
-	completeScript  = newScript(completeLua)
-	requeueScript   = newScript(requeueLua)
-	buryScript      = newScript(buryLua)
-	expiredScript   = newScript(expiredLua)
-	replayScript    = newScript(replayLua)
-	setAsideScript  = newScript(setAsideLua)
-	pushScript      = newScript(pushLua)
-	depthsScript    = newScript(depthsLua)
-	preflightScript = newScript(preflightLua)
+	promoteScript      = newScript(promoteLua)
+	claimScript        = newScript(claimLua)
+	renewScript        = newScript(renewLua)
+	completeScript     = newScript(completeLua)
+	completeRowsScript = newScript(completeRowsLua)
+	requeueScript      = newScript(requeueLua)
+	buryScript         = newScript(buryLua)
+	expiredScript      = newScript(expiredLua)
+	replayScript       = newScript(replayLua)
+	setAsideScript     = newScript(setAsideLua)
+	pushScript         = newScript(pushLua)
+	depthsScript       = newScript(depthsLua)
+	preflightScript    = newScript(preflightLua)
 )
 
 // script is a Lua script and the name Redis's cache has for it.

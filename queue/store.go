@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 
@@ -19,6 +20,8 @@ type Store struct {
 	keys compat.DelayKeys
 	opts Options
 	unit int64 // milliseconds in one unit of the pool's scores
+
+	breaks atomic.Int64 // calls that failed: since then another server may answer, with another clock
 }
 
 // NewStore returns the Store of the topic in opts. prefix stands before every key.
@@ -36,6 +39,7 @@ func (s *Store) call(ctx context.Context, verb string, sc script, keys []string,
 	if err == nil {
 		return reply, nil
 	}
+	s.breaks.Add(1)
 	return nil, fmt.Errorf("%s %s: %w", verb, s.opts.Topic, s.explain(ctx, err))
 }
 

@@ -20,14 +20,15 @@ func (t ServerTime) In(loc *time.Location) time.Time {
 	return time.UnixMicro(int64(t)).In(loc)
 }
 
-// Lease is a running entry's score exactly as ZSCORE prints it. It is compared as text and handed
-// back unread, so a score with a fraction, or one written by somebody else, needs no parsing.
+// Lease is a running entry's score, in digits that give the very same number again. The scripts compare the
+// numbers: not every version of Redis prints a score alike.
 type Lease string
 
 // Claim is a text in running and the lease it is held under.
 type Claim struct {
 	Text  string
 	Lease Lease
+	Sole  bool // no other entry of running has this lease: it tells the text as long as it is not renewed
 }
 
 // Claims is what one call of Claim took.
@@ -37,6 +38,8 @@ type Claims struct {
 	Merged int        // of those, how many the pool had already
 	More   bool       // ready may hold others
 	Now    ServerTime // when
+
+	breaks int64 // the Store's before
 }
 
 // Due is a text that was promoted and when it had been due.
@@ -77,6 +80,8 @@ type Completion struct {
 	Held, Next Lease
 
 	UUID string // marked as done in the same step; "" sets no mark
+
+	Sole bool // Held is a claim's first and only lease, which no other entry has (see Claim)
 }
 
 // Requeueing swaps a running text for the one that is to run later.

@@ -15,7 +15,7 @@ func (w writes) complete(ctx context.Context, batch []*settlement) ([]SettleResu
 	list := make([]Completion, len(batch))
 	leases := w.keeper.beginWrite(batch)
 	for i, one := range batch {
-		list[i] = Completion{Text: one.claim.text, Held: leases[i].held, Next: leases[i].next, UUID: one.uuid}
+		list[i] = Completion{Text: one.claim.text, Held: leases[i].held, Next: leases[i].next, UUID: one.uuid, Sole: leases[i].sole}
 	}
 	return w.store.Complete(ctx, list)
 }

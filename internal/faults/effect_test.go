@@ -13,7 +13,7 @@ const (
 	sidecarFrozen                   // who stands still; its leases may end
 	childKilled                     // the PHP child pid is gone, perhaps between the ledger's line and the verdict
 	fpmGone                         // all PHP children
-	redisAway                       // nobody can settle, or knows whether he has
+	redisAway                       // who cannot settle, or does not know whether he has
 )
 
 func (e effect) String() string {
@@ -59,5 +59,40 @@ func (s *shop) forgot(uuids ...string) {
 	defer s.mu.Unlock()
 	for _, uuid := range uuids {
 		s.forgotten[uuid] = true
+	}
+}
+
+// settleTime is how long after a run's end its verdict may still be on the way to Redis, on a machine that has more to
+// do than it can.
+const settleTime = time.Second
+
+// explains reports whether the effect may be why the run, although it ended, was not settled by the time its job started
+// again. It must have hit the one who ran it, between the start of the run and its settling.
+func (m mark) explains(r run) bool {
+	if r.who == old || m.from.After(r.end.Add(settleTime)) || !m.to.IsZero() && m.to.Before(r.start) {
+		return false
+	}
+	switch m.effect {
+	case childKilled:
+		return m.pid == r.pid
+	case sidecarKilled, sidecarFrozen, fpmGone, redisAway:
+		return m.who == "" || m.who == r.who
+	}
+	return false
+}
+
+// markWhole takes all that runs during a strike to be hit, unless the strike tells itself whom it hit or is harmless.
+// Call the function it returns when the strike is over.
+func (s *shop) markWhole(k kind) (over func()) {
+	s.mu.Lock()
+	before := len(s.marks)
+	s.mu.Unlock()
+	from := time.Now()
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if len(s.marks) == before && !k.harmless {
+			s.marks = append(s.marks, mark{effect: redisAway, from: from, to: time.Now()})
+		}
 	}
 }

@@ -19,11 +19,12 @@ type kind struct {
 
 	// strike does the fault once, and has taken it back when it returns. What it does to whom it tells with s.mark,
 	// as exactly as it can: only that explains a job that was done twice. Without a mark, all that ran meanwhile is
-	// taken to be hit.
+	// taken to be hit, as by a Redis that is away.
 	strike func(ctx context.Context, s *shop) error
 
 	forgets  bool   // Redis itself forgets: what s.forgot was told of and nobody ran is told apart, not counted as lost
 	oldLoses string // why the old scripts themselves lose jobs without a trace in the ledger; "" if they do not
+	harmless bool   // it explains no double: nobody may notice it
 	alone    bool   // not for the mixture: it needs the shop to be set up for it, or the others to keep still
 }
 

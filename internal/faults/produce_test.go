@@ -3,22 +3,103 @@ package faults
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
-// job is one that was written, and what must become of it.
-type job struct {
-	topic, fate string
-	sure        bool // Redis said that it has it; else it may have been lost on the way there, which is no loss
-}
+const (
+	backlog  = 400 // the producer keeps about so many jobs due, so that there is work at every moment
+	perWrite = 50  // jobs, in one transaction
+	spreadMS = 200 // a third of the jobs is due within so long, the others at once
+)
 
-// producer writes jobs as PHP shops do.
+// producer writes jobs as PHP shops do. It writes no job twice: when Redis has not said that it took a
+// transaction, its jobs are not sure, and the next ones follow.
 type producer struct {
-	s *shop
+	s    *shop
+	rate int // jobs a second; 0 = as many as keep the backlog
 
 	mu      sync.Mutex
 	written map[string]job // guarded by mu, by uuid
 }
 
-var _ = fmt.Sprint
-var _ context.Context
+// count returns how many jobs were written so far, sure or not.
+func (p *producer) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.written)
+}
+
+// all returns what was written, by uuid.
+func (p *producer) all() map[string]job {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.written)
+}
+
+// run writes jobs until ctx ends. While Redis is away it waits.
+func (p *producer) run(ctx context.Context) {
+	begin, first := time.Now(), p.count()
+	pause := time.NewTicker(10 * time.Millisecond)
+	defer pause.Stop()
+	for {
+		if p.wanted(ctx, first, begin) {
+			p.write(ctx, perWrite)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-pause.C:
+		}
+	}
+}
+
+func (p *producer) wanted(ctx context.Context, first int, begin time.Time) bool {
+	if p.rate > 0 {
+		return float64(p.count()-first) < time.Since(begin).Seconds()*float64(p.rate)
+	}
+	depth, err := p.s.depths(ctx)
+	return err == nil && depth < backlog
+}
+
+// write writes the next n jobs in one transaction.
+func (p *producer) write(ctx context.Context, n int) {
+	now, err := p.s.redisNow(ctx)
+	if err != nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pipe := p.s.rdb.TxPipeline()
+	jobs := make([]job, 0, n)
+	adds := make([]*redis.IntCmd, 0, n)
+	for i := len(p.written); i < cap(jobs)+len(p.written); i++ {
+		j, text := newJob(i)
+		due := now
+		if i%3 == 0 {
+			due += int64(i * 31 % spreadMS)
+		}
+		jobs = append(jobs, j)
+		adds = append(adds, pipe.ZAdd(ctx, "delay:pool:"+j.topic, redis.Z{Score: float64(due), Member: text}))
+	}
+	_, err = pipe.Exec(ctx)
+	for i, j := range jobs {
+		j.sure = err == nil && adds[i].Err() == nil
+		p.written[j.uuid] = j
+	}
+}
+
+// redisNow is the server's time in milliseconds: due times are Redis TIME.
+func (s *shop) redisNow(ctx context.Context) (int64, error) {
+	t, err := s.rdb.Do(ctx, "time").Int64Slice()
+	if err != nil {
+		return 0, err
+	}
+	if len(t) != 2 {
+		return 0, fmt.Errorf("TIME: %v, want seconds and microseconds", t)
+	}
+	return t[0]*1000 + t[1]/1000, nil
+}

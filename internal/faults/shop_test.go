@@ -56,6 +56,7 @@ func newShop(t testing.TB, k kind, seed uint64) *shop {
 	k.fpm.Children = 2 * childrenEach
 	s.fpm = testenv.StartFPM(t, k.fpm)
 	s.dir = s.fpm.Shared()
+	t.Cleanup(s.keepLogs)
 	s.writeScripts()
 	if k.proxied {
 		s.proxy = newProxy(t, s.redis.Addr)
@@ -123,5 +124,48 @@ func (s *shop) depths(ctx context.Context) (int64, error) {
 // any returns one of the sidecars.
 func (s *shop) any() *sidecar { return s.sidecars[s.rng.IntN(len(s.sidecars))] }
 
-// childrenOf returns the pids of FPM's children that are in one of its pools, not those that a script has started.
+// isChild tells whether the pid is a child of this shop's FPM.
 func (s *shop) isChild(pid int) bool { return slices.Contains(s.fpm.Children(), pid) }
+
+// keepLogs says what the sidecars said last when the test has failed, and leaves the whole in FAULTS_REPORT.
+func (s *shop) keepLogs() {
+	if !s.t.Failed() {
+		return
+	}
+	if keep := os.Getenv("FAULTS_REPORT"); keep != "" {
+		keep = filepath.Join(keep, filepath.Base(s.t.Name()))
+		s.t.Logf("ledger and logs are left in %s: %v", keep, copyFiles(keep, s.fpm.Dir, s.dir))
+		return
+	}
+	for _, p := range s.sidecars {
+		if text, err := os.ReadFile(p.log); err == nil {
+			s.t.Logf("the end of sidecar %s's log:\n%s", p.name, text[max(0, len(text)-4000):])
+		}
+	}
+}
+
+// copyFiles copies the regular files of some directories into one.
+func copyFiles(to string, from ...string) error {
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	for _, dir := range from {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if !e.Type().IsRegular() {
+				continue
+			}
+			text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+			if err == nil {
+				err = os.WriteFile(filepath.Join(to, e.Name()), text, 0o644)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -30,6 +30,9 @@ type sidecar struct {
 	config string // path of its sidecar.toml
 	log    string // path of its log, which is appended to by each start
 
+	redis   string // the lines of [redis]
+	changes int    // how often its configuration was changed while it ran
+
 	cmd  *exec.Cmd
 	done chan struct{} // closed when the process has ended
 	from int64         // where the log of this start begins
@@ -41,26 +44,23 @@ func (s *shop) newSidecar(name string) *sidecar {
 		s: s, name: name, bridge: filepath.Join(s.fpm.Dir, "bridge-"+name),
 		config: filepath.Join(s.fpm.Dir, "sidecar-"+name+".toml"), log: filepath.Join(s.fpm.Dir, "sidecar-"+name+".log"),
 	}
-	url := s.redis.URL()
+	p.redis = fmt.Sprintf("url = %q", s.redis.URL())
 	if s.proxy != nil {
 		p.front = s.proxy.front()
-		url = "redis://" + p.front + "/0"
+		p.redis = fmt.Sprintf("url = %q", "redis://"+p.front+"/0")
 	}
-	p.configure("url = " + strconv.Quote(url))
+	p.configure()
 	s.t.Cleanup(func() {
 		if p.cmd != nil {
 			_ = p.cmd.Process.Kill()
 			<-p.done
 		}
-		if text, err := os.ReadFile(p.log); err == nil && s.t.Failed() {
-			s.t.Logf("the end of sidecar %s's log:\n%s", name, text[max(0, len(text)-4000):])
-		}
 	})
 	return p
 }
 
-// configure writes the sidecar's configuration with these lines in [redis].
-func (p *sidecar) configure(redis string) {
+// configure writes the sidecar's configuration.
+func (p *sidecar) configure() {
 	p.s.t.Helper()
 	text := fmt.Sprintf(`grace = "5s"
 
@@ -81,14 +81,17 @@ lease = "3s"
 timeout = "20s"
 retry = ["50ms", "100ms"]
 max_crashes = 100
+ready_max = %d
 
 [topic.request]
+idempotency = "on"
 
 [topic.worker]
 mode = "worker"
+idle_timeout = "1s"
 
 [topic.shared]
-`, redis, p.s.fpm.Listen, childrenEach, p.bridge, filepath.Join(p.s.dir, "jobs-"+p.name+".php"))
+`, p.redis, p.s.fpm.Listen, childrenEach, p.bridge, filepath.Join(p.s.dir, "jobs-"+p.name+".php"), 60000+p.changes)
 	if err := os.WriteFile(p.config, []byte(text), 0o644); err != nil {
 		p.s.t.Fatal(err)
 	}
@@ -156,6 +159,12 @@ func (p *sidecar) signal(sig syscall.Signal) {
 	if err := p.cmd.Process.Signal(sig); err != nil {
 		p.s.t.Errorf("%s to sidecar %s: %v", sig, p.name, err)
 	}
+}
+
+// dump has the sidecar write what each of its goroutines does to its log, and end.
+func (p *sidecar) dump() {
+	p.signal(syscall.SIGQUIT)
+	<-p.done
 }
 
 // ended tells whether the sidecar has ended by itself.

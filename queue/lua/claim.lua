@@ -1,4 +1,4 @@
--- claim.lua: ready -> running. Takes the oldest texts, all under one lease.
+-- claim.lua: ready -> running. Takes the oldest texts, each under a lease of its own.
 --
 -- KEYS[1]  ready    LIST  texts
 -- KEYS[2]  running  ZSET  texts; score = lease, the deadline in ms
@@ -8,9 +8,10 @@
 -- ARGV[3]  milliseconds in one unit of the pool's scores: 1 or 1000
 -- ARGV[4]  bytes of texts after which no more are taken
 --
--- Returns {now, lease, twins, merged, text, text, ...}: now by TIME, us; the lease as ZSCORE prints
--- it, which renew, complete, requeue and bury want back unread; twins = texts put off to the pool,
--- since an identical one runs; merged = of those, how many the pool had. For the legacy pop_mark.
+-- Returns {now, lease, twins, merged, text, text, ...}: now by TIME, us; the lease of the first text,
+-- '' when none was looked at: each text after it has a lease 1/2048 ms later; twins = texts put off to
+-- the pool, since an identical one runs: false stands in their place; merged = of those, how many the
+-- pool had. For the legacy pop_mark.
 
 if redis.replicate_commands then redis.replicate_commands() end
 local t = redis.call('TIME') -- seconds, microseconds
@@ -31,23 +32,23 @@ until want <= 0
 local n = #texts
 if n == 0 then return reply end
 
--- Renewals end on a whole millisecond: the half microsecond keeps a claim's lease apart from them.
-local lease = now + 0.0005 + ARGV[2]
-local scored, score = {}, string.format('%.17g', lease)
-for i = 1, n do scored[2 * i - 1], scored[2 * i] = score, texts[i] end
+-- Renewals end on a whole millisecond, and old workers' leases too: the claims' never do, and none lies
+-- between them (docs/decisions/0016). Those of the next call come after these: it takes longer than they do.
+local first = now + 0.0005 + ARGV[2]
+if math.floor(first) < math.floor(first + n / 2048) then first = math.ceil(first) + 0.0005 end
+local scored = {}
+for i = 1, n do scored[2 * i - 1], scored[2 * i] = string.format('%.17g', first + (i - 1) / 2048), texts[i] end
+reply[2] = scored[1]
 local added = redis.call('ZADD', KEYS[2], 'NX', unpack(scored))
-local seen = {}
 for i = 1, n do
-  local held = added < n and tonumber(redis.call('ZSCORE', KEYS[2], texts[i])) or lease
-  if held == lease and not seen[texts[i]] then
-    seen[texts[i]] = added < n
-    reply[#reply + 1] = texts[i]
+  local held = added < n and tonumber(redis.call('ZSCORE', KEYS[2], texts[i]))
+  if not held or held == tonumber(scored[2 * i - 1]) then
+    reply[4 + i] = texts[i]
   else -- its twin runs: wait until that lease ends, and not for ever if it never does
     local back = math.max(now + 1000, math.min(held, now + ARGV[2]))
     local new = redis.call('ZADD', KEYS[3], 'NX', back / ARGV[3], texts[i])
-    reply[3], reply[4] = reply[3] + 1, reply[4] + 1 - new
+    reply[3], reply[4], reply[4 + i] = reply[3] + 1, reply[4] + 1 - new, false
   end
 end
 redis.call('LTRIM', KEYS[1], n, -1)
-if reply[5] then reply[2] = redis.call('ZSCORE', KEYS[2], reply[5]) end
 return reply

@@ -14,9 +14,9 @@ if redis.replicate_commands then redis.replicate_commands() end
 redis.call('ZREMRANGEBYRANK', KEYS[1], 1, 0) -- as in promote: or SET is refused at maxmemory
 local reply = {}
 for i = 3, #ARGV, 4 do
-  local text, held, next, mark = ARGV[i], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3])
+  local text, held, next, mark = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
   if mark > 0 then redis.call('SET', KEYS[mark], ARGV[1], 'EX', ARGV[2]) end
-  local score = redis.call('ZSCORE', KEYS[1], text)
+  local score = tonumber(redis.call('ZSCORE', KEYS[1], text))
   if not score then
     reply[#reply + 1] = 2
   elseif score == held or score == next then

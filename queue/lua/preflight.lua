@@ -28,6 +28,7 @@ try('zrange', redis.pcall('ZRANGE', KEYS[1], 0, 0))
 try('zrangebyscore', redis.pcall('ZRANGEBYSCORE', KEYS[1], '-inf', 0, 'LIMIT', 0, 1))
 try('zscore', redis.pcall('ZSCORE', KEYS[3], 'x'))
 try('zcard', redis.pcall('ZCARD', KEYS[1]))
+try('zremrangebyscore', redis.pcall('ZREMRANGEBYSCORE', KEYS[3], '(1', '(0')) -- a range of nothing
 try('zcount', redis.pcall('ZCOUNT', KEYS[1], 0, 0))
 try('llen', redis.pcall('LLEN', KEYS[4]))
 try('lrange', redis.pcall('LRANGE', KEYS[2], 0, 0))

@@ -13,11 +13,11 @@ local now = t[1] * 1000 + t[2] / 1000
 redis.call('ZREMRANGEBYRANK', KEYS[1], 1, 0) -- as in promote: or ZADD is refused at maxmemory
 local reply = {}
 for i = 1, #ARGV, 3 do
-  local text, held, next = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-  local score = redis.call('ZSCORE', KEYS[1], text)
-  if score == held and (tonumber(next) or 0) > now then
-    redis.call('ZADD', KEYS[1], 'XX', next, text)
+  local text, held, next = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
+  local score = tonumber(redis.call('ZSCORE', KEYS[1], text))
+  if score and score == held and next and next > now then
+    redis.call('ZADD', KEYS[1], 'XX', ARGV[i + 2], text)
   end
-  reply[#reply + 1] = (score == held or score == next) and 1 or 0
+  reply[#reply + 1] = score and (score == held or score == next) and 1 or 0
 end
 return reply

@@ -40,10 +40,11 @@ end
 
 local reply = {}
 for i = #ARGV - 7, 3, -8 do
-  local text, held, next, new = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
-  local mark, score, result = tonumber(ARGV[i + 6]), redis.call('ZSCORE', KEYS[1], text), 1
+  local text, held, next, new = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2]), ARGV[i + 3]
+  local mark, result = tonumber(ARGV[i + 6]), 1
+  local score = tonumber(redis.call('ZSCORE', KEYS[1], text))
   if not score then
-    result = ARGV[i + 7] == '1' and 4 or gone(text, math.max(tonumber(held) or 0, tonumber(next) or 0), new)
+    result = ARGV[i + 7] == '1' and 4 or gone(text, math.max(held or 0, next or 0), new)
   elseif score ~= held and score ~= next then
     result = 3
   end

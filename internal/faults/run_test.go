@@ -1,0 +1,222 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"regexp"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+// size is how long a run of one kind is: it ends when there were both so many jobs and so many strikes.
+type size struct {
+	jobs, strikes int
+	long          bool // by hand, one kind at a time: the promises about time are held to
+}
+
+// theSize is that of FAULTS_JOBS and FAULTS_STRIKES, or the short form.
+func theSize(t testing.TB) size {
+	z := size{jobs: 300, strikes: 3}
+	for name, field := range map[string]*int{"FAULTS_JOBS": &z.jobs, "FAULTS_STRIKES": &z.strikes} {
+		text := os.Getenv(name)
+		if text == "" {
+			continue
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			t.Fatalf("%s=%s: want a number of at least 1", name, text)
+		}
+		*field, z.long = n, true
+	}
+	return z
+}
+
+// theSeed is FAULTS_SEED, or one that differs from run to run.
+func theSeed(t testing.TB) uint64 {
+	text := os.Getenv("FAULTS_SEED")
+	if text == "" {
+		return uint64(os.Getpid())
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("FAULTS_SEED=%s: want a number", text)
+	}
+	return seed
+}
+
+// outcome is what the harness found for one kind of fault.
+type outcome struct {
+	Kind    string  `json:"kind"`
+	About   string  `json:"about"`
+	Seed    uint64  `json:"seed"`
+	Strikes int     `json:"strikes"`
+	Seconds float64 `json:"seconds"`
+	BackMS  []int64 `json:"back_ms"` // from the end of each strike to the next start of a job, of the slower sidecar
+	Before  usage   `json:"before"`
+	After   usage   `json:"after"`
+	account
+}
+
+func TestNothingIsLostByAnyKindOfFault(t *testing.T) {
+	only, err := regexp.Compile(os.Getenv("FAULTS_KINDS"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, seed := theSize(t), theSeed(t)
+	report := newReport(t)
+	for _, k := range kinds() {
+		if !only.MatchString(k.name) {
+			continue
+		}
+		t.Run(k.name, func(t *testing.T) {
+			if !z.long {
+				t.Parallel() // most of the time of a short run is waiting
+			}
+			hash := fnv.New64a()
+			fmt.Fprint(hash, k.name)
+			o := runKind(t, k, z, seed^hash.Sum64())
+			o.Seed = seed
+			report.add(o)
+		})
+	}
+}
+
+// runKind runs a shop under one kind of fault and accounts for all its jobs.
+func runKind(t *testing.T, k kind, z size, seed uint64) outcome {
+	t.Helper()
+	begin := time.Now()
+	o := outcome{Kind: k.name, About: k.about}
+	s := newShop(t, k, seed)
+	s.warmUp()
+	var err error
+	if o.Before, err = s.idleUsage(); err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, stop := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { s.jobs.run(ctx) })
+	for o.Strikes < z.strikes || s.jobs.count() < z.jobs {
+		back, err := s.struck(ctx, k, z)
+		if err != nil {
+			t.Errorf("strike %d of %s: %v", o.Strikes+1, k.name, err)
+			break
+		}
+		o.Strikes++
+		o.BackMS = append(o.BackMS, back.Milliseconds())
+	}
+	stop()
+	wg.Wait()
+
+	running := time.Since(begin)
+	if err := s.awaitDrained(t.Context(), time.Minute); err != nil {
+		t.Error(err)
+	}
+	drained := time.Since(begin)
+	if o.After, err = s.awaitUsage(o.Before); err != nil {
+		t.Error(err)
+		for _, p := range s.sidecars {
+			p.dump()
+		}
+	} else {
+		s.stopAll()
+	}
+	o.account = settleAccounts(s.evidence(k))
+	for i, fault := range o.Faults {
+		if i < 20 {
+			t.Error(fault)
+		}
+	}
+	o.Seconds = time.Since(begin).Seconds()
+	t.Logf("%s (running until %.1f s, drained after %.1f s)", o.line(), running.Seconds(), drained.Seconds())
+	return o
+}
+
+// warmUp has every child and connection in use once, so that what the shop holds afterwards is what it needs.
+func (s *shop) warmUp() {
+	s.t.Helper()
+	for range 12 {
+		s.jobs.write(s.t.Context(), perWrite)
+	}
+	if err := s.awaitDrained(s.t.Context(), time.Minute); err != nil {
+		s.t.Fatalf("before any fault: %v", err)
+	}
+}
+
+// struck lets jobs run for a moment, strikes once and waits until jobs run again. It returns how long that took.
+func (s *shop) struck(ctx context.Context, k kind, z size) (time.Duration, error) {
+	<-time.After(time.Duration(s.rng.IntN(200)) * time.Millisecond)
+	over := s.markWhole(k)
+	if err := k.strike(ctx, s); err != nil {
+		return 0, err
+	}
+	over()
+	within := backWithinShort
+	if z.long {
+		within = backWithin
+	}
+	return s.awaitBack(time.Now(), within)
+}
+
+// stopAll stops the sidecars as a release does. They must end well.
+func (s *shop) stopAll() {
+	s.t.Helper()
+	for _, p := range s.sidecars {
+		if err := p.stop(); err != nil {
+			s.t.Error(err)
+		}
+	}
+}
+
+// evidence collects what is known in the end.
+func (s *shop) evidence(k kind) evidence {
+	s.t.Helper()
+	e := evidence{
+		written: s.jobs.all(), runs: s.ledger.byJob(), dead: make(map[string]int), left: make(map[string]bool),
+		forgotten: s.forgotten, marks: s.marks, oldLoses: k.oldLoses != "",
+	}
+	for _, topic := range topics {
+		records, err := s.rdb.LRange(s.t.Context(), "delay:dead:"+topic, 0, -1).Result()
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, record := range records {
+			var r struct{ Job struct{ UUID string } }
+			if err := json.Unmarshal([]byte(record), &r); err != nil || r.Job.UUID == "" {
+				s.t.Errorf("dead holds %s: %v", record, err)
+			}
+			e.dead[r.Job.UUID]++
+		}
+		for _, uuid := range s.leftIn(topic) {
+			e.left[uuid] = true
+		}
+	}
+	return e
+}
+
+// leftIn returns the uuids in pool, ready and running of a topic.
+func (s *shop) leftIn(topic string) (uuids []string) {
+	s.t.Helper()
+	ctx := s.t.Context()
+	pipe := s.rdb.Pipeline()
+	pool, ready := pipe.ZRange(ctx, "delay:pool:"+topic, 0, -1), pipe.LRange(ctx, "delay:ready:"+topic, 0, -1)
+	running := pipe.ZRange(ctx, "delay:running:"+topic, 0, -1)
+	if _, err := pipe.Exec(ctx); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, texts := range [][]string{pool.Val(), ready.Val(), running.Val()} {
+		for _, text := range texts {
+			var j struct{ UUID string }
+			if err := json.Unmarshal([]byte(text), &j); err != nil || j.UUID == "" {
+				s.t.Errorf("%s holds %s: %v", topic, text, err)
+			}
+			uuids = append(uuids, j.UUID)
+		}
+	}
+	return uuids
+}
