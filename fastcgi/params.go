@@ -25,7 +25,7 @@ type order struct {
 
 	// Of a resident worker alone.
 	Token       nonce  `json:"token,omitempty"`
-	Topic       string `json:"topic,omitempty"`
+	Topic       string `json:"-"` // a parameter of its own, SIDECAR_TOPIC, as in every request of a job
 	TimeoutMS   int64  `json:"timeout_ms,omitempty"`
 	FrameLimit  int    `json:"frame_limit,omitempty"`
 	OutputLimit int    `json:"output_limit,omitempty"`
@@ -86,6 +86,7 @@ func workerParams(bridge string, o order) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	params["SIDECAR_TOPIC"] = o.Topic
 	params["REQUEST_METHOD"] = "GET"
 	delete(params, "CONTENT_TYPE")
 	delete(params, "CONTENT_LENGTH")

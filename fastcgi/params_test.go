@@ -44,6 +44,21 @@ func TestParametersAreAFixedList(t *testing.T) {
 	}
 }
 
+func TestAWorkersRequestNamesItsTopic(t *testing.T) {
+	params, err := workerParams("/run/sidecar/bridge-1.php", order{Mode: modeWorker, Nonce: "n", Token: "n", Topic: "mail", Call: "h"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if params["SIDECAR_TOPIC"] != "mail" || strings.Contains(params["SIDECAR_BRIDGE"], "mail") {
+		t.Errorf("got %v", params)
+	}
+	for _, name := range []string{"CONTENT_LENGTH", "CONTENT_TYPE", "SIDECAR_UUID"} { // there is no body and no job yet
+		if value, there := params[name]; there {
+			t.Errorf("%s = %q", name, value)
+		}
+	}
+}
+
 func TestUUIDsAreFitForAParameter(t *testing.T) {
 	for uuid, same := range map[string]bool{
 		"": true, "a1": true, "A.b_c:d-9": true, strings.Repeat("x", 128): true,
