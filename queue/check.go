@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"sidecar/compat"
 )
 
 var (
@@ -27,21 +24,50 @@ var (
 // nothing. A server that cannot answer now (Network, Loading, …: see FaultOf) is an error, too; try again.
 // What a user may do with a topic's keys is for [Store.Check] to find out.
 func CheckServer(ctx context.Context, rdb redis.UniversalClient, prefix string, topics []string) (warnings []string, err error) {
-	scripting, err := canScript(ctx, rdb)
+	nodes, err := servers(ctx, rdb)
 	if err != nil {
-		return nil, hint(err)
+		return nil, hint(rdb, err)
 	}
-	info := serverInfo(ctx, rdb)
+	_, cluster := rdb.(*redis.ClusterClient)
+	for _, node := range nodes {
+		found, err := checkNode(ctx, node, cluster)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range found {
+			warnings = append(warnings, named(node, len(nodes) > 1)+w)
+		}
+	}
+	for _, topic := range topics {
+		warnings = append(warnings, prefixWarnings(ctx, rdb, nodes, prefix, topic)...)
+	}
+	return warnings, nil
+}
+
+// checkNode is CheckServer for one server, which is to be a node of a Cluster or not.
+func checkNode(ctx context.Context, node redis.UniversalClient, cluster bool) (warnings []string, err error) {
+	scripting, err := canScript(ctx, node)
+	if err != nil {
+		return nil, hint(node, err)
+	}
+	info := serverInfo(ctx, node)
 	if err := checkVersion(info["redis_version"], scripting); err != nil {
 		return nil, err
 	}
-	warnings = append(warnings, roleWarnings(info)...)
-	warnings = append(warnings, evictionWarnings(ctx, rdb, info)...)
-	warnings = append(warnings, skewWarnings(ctx, rdb)...)
-	for _, topic := range topics {
-		warnings = append(warnings, prefixWarnings(ctx, rdb, prefix, topic)...)
+	if info["cluster_enabled"] == "1" && !cluster {
+		warnings = append(warnings, "redis is a node of a Cluster: "+clusterHint)
 	}
-	return warnings, nil
+	warnings = append(warnings, roleWarnings(info)...)
+	warnings = append(warnings, evictionWarnings(ctx, node, info)...)
+	return append(warnings, skewWarnings(ctx, node)...), nil
+}
+
+// named returns the address of one of several servers, to stand before what is said of it.
+func named(node redis.UniversalClient, several bool) string {
+	if single, ok := node.(*redis.Client); ok && several {
+		return single.Options().Addr + ": "
+	}
+	return ""
 }
 
 // canScript runs a script that does nothing and reports whether scripts may write after they have read the clock.
@@ -95,7 +121,7 @@ func (s *Store) Check(ctx context.Context) error {
 		if FaultOf(err) == NoPerm {
 			return fmt.Errorf("topic %s: this user may not run EVAL and EVALSHA on %s: %w", s.opts.Topic, strings.Join(keys, ", "), err)
 		}
-		return hint(err)
+		return hint(s.rdb, err)
 	}
 	if len(refused) == 0 {
 		return nil
@@ -107,8 +133,22 @@ func (s *Store) Check(ctx context.Context) error {
 	return fmt.Errorf("topic %s: this user may not run %s: grant the commands with ACL SETUSER", s.opts.Topic, strings.Join(names, ", "))
 }
 
+// clusterHint mends a configuration that takes a Cluster's node for a server that stands alone.
+const clusterHint = "want cluster = true with its nodes in addrs, and a hash tag in each topic, as in {order_timeout}"
+
 // hint adds to an error what usually mends it.
-func hint(err error) error {
+func hint(rdb redis.UniversalClient, err error) error {
+	_, cluster := rdb.(*redis.ClusterClient)
+	switch {
+	case err == nil:
+		return nil
+	case redis.HasErrorPrefix(err, "CROSSSLOT"):
+		return fmt.Errorf("%w: the topic's keys lie on several nodes of a Cluster: %s", err, clusterHint)
+	case redis.HasErrorPrefix(err, "MOVED") && !cluster:
+		return fmt.Errorf("%w: the server is a node of a Cluster: %s", err, clusterHint)
+	case strings.Contains(err.Error(), "cluster support disabled"):
+		return fmt.Errorf("%w: cluster = true wants the nodes of a Cluster in addrs, and this server stands alone", err)
+	}
 	switch FaultOf(err) { //nolint:exhaustive // the others speak for themselves
 	case NoAuth:
 		if strings.Contains(err.Error(), "wrong number of arguments") {
@@ -175,48 +215,4 @@ func skewWarnings(ctx context.Context, rdb redis.UniversalClient) []string {
 	}
 	return []string{fmt.Sprintf("this host's clock is %s %s redis's: due times and leases go by redis's, but producers on this host that write due times by their own clock are that much off",
 		off.Abs().Round(time.Second), direction)}
-}
-
-// Bounds of the search for prefixed keys: it is a hint, not a promise.
-const (
-	scanCount = 1000
-	scanCalls = 20
-)
-
-// prefixWarnings tells when none of a topic's keys exist but such with something in front do: mostly a framework's
-// key prefix, and consumers without it sit idle for ever.
-func prefixWarnings(ctx context.Context, rdb redis.UniversalClient, prefix, topic string) []string {
-	keys := compat.NewDelayKeys(prefix, topic)
-	own := []string{keys.Pool, keys.Ready, keys.Running, keys.Dead}
-	if n, err := rdb.Exists(ctx, own...).Result(); err != nil || n > 0 {
-		return nil // they are there, or this user may not look
-	}
-	var found []string
-	plain := compat.NewDelayKeys("", topic)
-	for cursor, calls := uint64(0), 0; calls < scanCalls; calls++ {
-		page, next, err := rdb.Scan(ctx, cursor, "*delay:*:"+globEscape(topic), scanCount).Result()
-		if err != nil {
-			return nil
-		}
-		for _, key := range page {
-			for _, role := range []string{plain.Pool, plain.Ready, plain.Running, plain.Dead} {
-				if other, ok := strings.CutSuffix(key, role); ok && other != prefix {
-					found = append(found, key)
-				}
-			}
-		}
-		if cursor = next; cursor == 0 {
-			break
-		}
-	}
-	if len(found) == 0 {
-		return nil
-	}
-	slices.Sort(found)
-	return []string{fmt.Sprintf("topic %s has no keys, but there are %s: set key_prefix", topic, strings.Join(slices.Compact(found), ", "))}
-}
-
-// globEscape makes a pattern that matches text only.
-func globEscape(text string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(text)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -20,7 +21,8 @@ var errFound = errors.New("found")
 
 // runInCluster runs the script on the node that holds its slot. A ClusterClient would repeat it there
 // after a cut reply, which may be the second run (DESIGN 8), so this goes through the
-// node's own client, and only a node that said it ran nothing is asked again, or another one.
+// node's own client, and only a node that said it ran nothing is asked again, or another one. After any other error
+// it is for the next call to find whoever has the slot by then.
 func (s script) runInCluster(ctx context.Context, cluster *redis.ClusterClient, keys []string, args []any) (reply any, err error) {
 	for range clusterTries {
 		node, nodeErr := cluster.MasterForKey(ctx, keys[0])
@@ -32,6 +34,9 @@ func (s script) runInCluster(ctx context.Context, cluster *redis.ClusterClient, 
 			reply, err = s.evalAsking(ctx, cluster, target, keys, args)
 		}
 		if fault := FaultOf(err); fault != Moved && fault != TryAgain {
+			if slotMayHaveMoved(fault) {
+				cluster.ReloadState(ctx)
+			}
 			return reply, err
 		}
 		if !pause(ctx, clusterPause) {
@@ -41,6 +46,33 @@ func (s script) runInCluster(ctx context.Context, cluster *redis.ClusterClient, 
 		_ = cluster.ForEachMaster(ctx, func(context.Context, *redis.Client) error { return nil })
 	}
 	return reply, err
+}
+
+// slotMayHaveMoved reports that a fault may mean a failover: another node has the slot then, or soon will, and the
+// node that had it cannot say so.
+func slotMayHaveMoved(fault Fault) bool {
+	switch fault { //nolint:exhaustive // the others come from a node that serves
+	case Network, ClusterDown, ReadOnly, Loading:
+		return true
+	}
+	return false
+}
+
+// servers returns a client for each server that holds keys: of a Cluster its masters, else the one there is.
+func servers(ctx context.Context, rdb redis.UniversalClient) ([]redis.UniversalClient, error) {
+	cluster, ok := rdb.(*redis.ClusterClient)
+	if !ok {
+		return []redis.UniversalClient{rdb}, nil
+	}
+	var mu sync.Mutex
+	var masters []redis.UniversalClient
+	err := cluster.ForEachMaster(ctx, func(_ context.Context, node *redis.Client) error {
+		mu.Lock()
+		defer mu.Unlock()
+		masters = append(masters, node)
+		return nil
+	})
+	return masters, err
 }
 
 // askTarget returns the node that a slot's keys are on their way to, from "ASK 3999 127.0.0.1:6381".

@@ -8,52 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"sidecar/compat"
 	"sidecar/internal/testenv"
 	"sidecar/queue"
 )
-
-// startCluster starts a Cluster of two nodes that share the slots.
-func startCluster(t *testing.T) [2]*testenv.RedisServer {
-	t.Helper()
-	var nodes [2]*testenv.RedisServer
-	for i := range nodes {
-		_, port, _ := net.SplitHostPort(testenv.FreeAddr(t))
-		nodes[i] = testenv.Redis(t, "cluster-enabled yes", "cluster-node-timeout 15000", "cluster-port "+port)
-	}
-	first, second := nodes[0].Client(), nodes[1].Client()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(first.ClusterAddSlotsRange(t.Context(), 0, 8191).Err())
-	must(second.ClusterAddSlotsRange(t.Context(), 8192, 16383).Err())
-	must(second.Do(t.Context(), "CLUSTER", "SET-CONFIG-EPOCH", 2).Err())
-	host, port, _ := net.SplitHostPort(nodes[1].Addr)
-	bus := first.Do(t.Context(), "CLUSTER", "MEET", host, port, busPort(t, nodes[1])).Err()
-	must(bus)
-	for _, node := range nodes {
-		c := node.Client()
-		testenv.Poll(t, patience, "the cluster to form", func() bool {
-			info := c.ClusterInfo(t.Context()).Val()
-			return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_known_nodes:2")
-		})
-	}
-	return nodes
-}
-
-func busPort(t *testing.T, node *testenv.RedisServer) string {
-	t.Helper()
-	conf, err := node.Client().ConfigGet(t.Context(), "cluster-port").Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return conf["cluster-port"]
-}
 
 // C112: keys without a hash tag lie in different slots.
 func TestOpenRefusesTopicsWhoseKeysDoNotShareASlot(t *testing.T) {
@@ -72,7 +30,8 @@ func TestOpenRefusesTopicsWhoseKeysDoNotShareASlot(t *testing.T) {
 }
 
 func TestMovesInACluster(t *testing.T) {
-	nodes := startCluster(t)
+	t.Parallel()
+	nodes := testenv.Cluster(t, false).Nodes
 	rdb := open(t, queue.RedisOptions{Addrs: []string{nodes[0].Addr}, Cluster: true}, "{mail}")
 	opts := queue.DefaultOptions()
 	opts.Topic, opts.Idempotency = "{mail}", queue.IdempotencyOn
@@ -117,63 +76,47 @@ func TestMovesInACluster(t *testing.T) {
 	}
 }
 
-// The slot moves to the other node while we work: scripts follow it, and run once.
+// The slot moves to another node while we work: scripts follow it, and run once.
 func TestScriptsFollowAMovedSlot(t *testing.T) {
-	nodes := startCluster(t)
+	t.Parallel()
+	c := testenv.Cluster(t, false)
 	keys := compat.NewDelayKeys("", "{mail}")
-	slot := compat.HashSlot(keys.Pool)
-	from, to := nodes[0], nodes[1]
-	if slot > 8191 {
-		from, to = to, from
-	}
-	rdb := open(t, queue.RedisOptions{Addrs: []string{from.Addr}, Cluster: true}, "{mail}")
+	from := c.Home(keys.Pool)
+	to := (from + 1) % 3
+	rdb := open(t, queue.RedisOptions{Addrs: []string{c.Nodes[from].Addr}, Cluster: true}, "{mail}")
 	opts := queue.DefaultOptions()
 	opts.Topic = "{mail}"
 	store := queue.NewStore(rdb, "", opts)
 	if err := store.Push(t.Context(), "a", 0); err != nil {
 		t.Fatal(err)
 	}
-	source, target := from.Client(), to.Client()
-	do := func(c *redis.Client, args ...any) {
-		t.Helper()
-		if err := c.Do(t.Context(), args...).Err(); err != nil {
-			t.Fatalf("%v: %v", args, err)
-		}
-	}
-	sourceID, targetID := source.ClusterMyID(t.Context()).Val(), target.ClusterMyID(t.Context()).Val()
-	do(target, "CLUSTER", "SETSLOT", slot, "IMPORTING", sourceID)
-	do(source, "CLUSTER", "SETSLOT", slot, "MIGRATING", targetID)
+	move := c.Move(keys.Pool, from, to)
 
 	// On the way: the pool is still here and ready nowhere. No node runs the script, and says so.
 	if _, err := store.Promote(t.Context()); queue.FaultOf(err) != queue.TryAgain {
 		t.Errorf("while the slot moves: %v, want TRYAGAIN", err)
 	}
-	host, port, _ := net.SplitHostPort(to.Addr)
-	do(source, "MIGRATE", host, port, keys.Pool, 0, 5000)
 	// All keys the script names are gone here: ASK, and the new node takes it.
+	move.Keys(func(string) {})
 	if err := store.Push(t.Context(), "b", 0); err != nil {
 		t.Errorf("asking: %v", err)
 	}
-	do(target, "CLUSTER", "SETSLOT", slot, "NODE", targetID)
-	do(source, "CLUSTER", "SETSLOT", slot, "NODE", targetID)
+	move.Finish()
 
 	p, err := store.Promote(t.Context())
 	if err != nil || p.Promoted != 2 {
 		t.Fatalf("after the move: %+v, %v, want both promoted", p, err)
 	}
-	if texts := target.LRange(t.Context(), keys.Ready, 0, -1).Val(); len(texts) != 2 {
+	if texts := c.Nodes[to].Client().LRange(t.Context(), keys.Ready, 0, -1).Val(); len(texts) != 2 {
 		t.Errorf("ready holds %q", texts)
 	}
 }
 
 // A ClusterClient repeats a script whose reply was cut. It may have run.
 func TestScriptsInAClusterAreNotRepeatedAfterACutReply(t *testing.T) {
-	nodes := startCluster(t)
-	keys := compat.NewDelayKeys("", "{mail}")
-	owner := nodes[0]
-	if compat.HashSlot(keys.Pool) > 8191 {
-		owner = nodes[1]
-	}
+	t.Parallel()
+	c := testenv.Cluster(t, false)
+	owner := c.Nodes[c.Home("delay:pool:{mail}")]
 	direct := owner.Client()
 	var cut atomic.Bool
 	proxy := newProxy(t, owner.Addr, func(command []string) string {
@@ -209,11 +152,54 @@ func TestScriptsInAClusterAreNotRepeatedAfterACutReply(t *testing.T) {
 	}
 }
 
-func TestWakerInAClusterLeavesItToPolling(t *testing.T) {
+func TestWakerOfAClusterThatIsAwayLeavesItToPolling(t *testing.T) {
 	rdb := open(t, queue.RedisOptions{Addrs: []string{testenv.FreeAddr(t)}, Cluster: true}, "{mail}")
 	w := startWaker(t, rdb, "", "{mail}")
 	wantQuiet(t, w.Topic("{mail}").Pool, "the pool")
 	if w.Active() {
 		t.Error("active")
 	}
+}
+
+// C112: at run time, too, it is said what is wrong when a Cluster is taken for a server that stands alone, or the
+// other way round.
+func TestCheckTellsAClusterFromAServerThatStandsAlone(t *testing.T) {
+	t.Parallel()
+	c := testenv.Cluster(t, false)
+	other := c.Nodes[(c.Home("delay:pool:{mail}")+1)%3]
+	single := open(t, queue.RedisOptions{URL: other.URL()}, "mail")
+	warnings, err := queue.CheckServer(t.Context(), single, "", []string{"mail"})
+	if err != nil {
+		t.Error(err)
+	}
+	wantWarning(t, warnings, "node of a Cluster", "cluster = true")
+	for topic, want := range map[string]string{"mail": "CROSSSLOT", "{mail}": "MOVED"} {
+		opts := queue.DefaultOptions()
+		opts.Topic = topic
+		err := queue.NewStore(single, "", opts).Check(t.Context())
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "cluster = true") || !strings.Contains(err.Error(), "hash tag") {
+			t.Errorf("topic %s: %v, want %s and what mends it", topic, err, want)
+		}
+	}
+	alone := open(t, queue.RedisOptions{Addrs: []string{testenv.Redis(t).Addr}, Cluster: true}, "{mail}")
+	_, err = queue.CheckServer(t.Context(), alone, "", []string{"{mail}"})
+	if err == nil || !strings.Contains(err.Error(), "this server stands alone") {
+		t.Errorf("a server alone: %v", err)
+	}
+}
+
+// A setting that is wrong on one node only is found, and a key with a prefix on any node.
+func TestCheckLooksAtEveryNodeOfACluster(t *testing.T) {
+	t.Parallel()
+	c := testenv.Cluster(t, false)
+	rdb := open(t, queue.RedisOptions{Addrs: []string{c.Nodes[0].Addr}, Cluster: true}, "{mail}")
+	testenv.Do(t, c.Nodes[2], "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+	key := "app:delay:pool:{mail}"
+	testenv.Do(t, c.Nodes[c.Home(key)], "ZADD", key, 1, "x")
+	warnings, err := queue.CheckServer(t.Context(), rdb, "", []string{"{mail}"})
+	if err != nil || len(warnings) != 2 {
+		t.Errorf("got %q, %v, want two warnings", warnings, err)
+	}
+	wantWarning(t, warnings, c.Nodes[2].Addr+": maxmemory-policy is allkeys-lru")
+	wantWarning(t, warnings, key, "key_prefix")
 }

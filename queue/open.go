@@ -43,7 +43,9 @@ func Open(opts RedisOptions, topics []string) (redis.UniversalClient, error) {
 		if err := checkSlots(opts.KeyPrefix, topics); err != nil {
 			return nil, err
 		}
-		return redis.NewClusterClient(opts.universal(shake).Cluster()), nil
+		cluster := opts.universal(shake).Cluster()
+		cluster.DisableRoutingPolicies = true // or it asks for COMMAND first, which a user with few rights may not
+		return redis.NewClusterClient(cluster), nil
 	case opts.Sentinel != "":
 		failover := opts.universal(shake).Failover()
 		failover.MasterName = opts.Sentinel

@@ -60,3 +60,9 @@ func (s *RedisServer) Detach() {
 	Do(s.t, s, "CLIENT", "KILL", "TYPE", "master")
 	s.AwaitLinkDown()
 }
+
+// HasTracking reports that a connection to s is told of changes.
+func (s *RedisServer) HasTracking() bool {
+	text := s.Client().Info(context.Background(), "clients").Val()
+	return strings.Contains(text, "tracking_clients:") && !strings.Contains(text, "tracking_clients:0")
+}
