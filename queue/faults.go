@@ -74,6 +74,17 @@ func Faults() []Fault {
 	return all
 }
 
+// OfServer reports that the fault is the whole server's, or that of the way to it, and not of one topic's keys.
+func (f Fault) OfServer() bool {
+	switch f {
+	case ReadOnly, Loading, MisConf, OOM, Busy, ClusterDown, NoAuth, Refused, Network:
+		return true
+	case NoScript, Moved, TryAgain, NoPerm, WrongType, Stopped, Other:
+		return false
+	}
+	return false
+}
+
 // faultCodes are the first words of Redis's errors. An old server wraps them when they come up inside a script:
 // "ERR Error running script (call to f_…): @user_script:1: WRONGTYPE Operation …".
 var faultCodes = []struct {

@@ -150,7 +150,7 @@ func TestConnectionsThatRedisClosesWhenIdleCostNothing(t *testing.T) {
 func TestAVerdictOutlivesAnOutageAndTERM(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
-	p := r.start(r.config("", ""))
+	p := r.start(r.config(`log_level = "debug"`, ""))
 	r.push(`{"uuid":"good","sleep_ms":700}`)
 	r.push(`{"uuid":"bad","sleep_ms":700,"fail_once":true}`)
 	r.wantStarted(2)

@@ -1,3 +1,286 @@
 package faults
 
-func kindsOfRedis() []kind { return nil }
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// kindsOfRedis are the faults of the server itself, and those of the way to it. They explain a double only where Redis
+// was away for so long that a lease may have ended.
+func kindsOfRedis() []kind {
+	kinds := append([]kind{
+		{
+			name: "redis-restart-term", about: "redis-server restarted by TERM, with its AOF",
+			strike: func(ctx context.Context, s *shop) error { return s.restartRedis(ctx, syscall.SIGTERM) },
+		},
+		{
+			name: "redis-restart-kill", about: "redis-server killed and started again, with its AOF",
+			strike: func(ctx context.Context, s *shop) error { return s.restartRedis(ctx, syscall.SIGKILL) },
+		},
+		{
+			name: "redis-empty", about: "redis-server killed and started again with no data and no scripts", forgets: true,
+			strike: emptyRedis,
+		},
+		{
+			name: "redis-script-flush", about: "SCRIPT FLUSH",
+			strike: func(ctx context.Context, s *shop) error {
+				return errors.Join(s.answers(ctx), s.rdb.ScriptFlush(ctx).Err())
+			},
+		},
+		{
+			name: "redis-client-kill", about: "CLIENT KILL of every connection", strike: killClients("normal", "pubsub"),
+			oldLoses: "its connection is lost between ZREM and the command that adds",
+		},
+		{
+			name: "redis-client-kill-tracking", about: "CLIENT KILL of the connections that hear of changes", strike: killClients("pubsub"),
+		},
+		{
+			name: "redis-oom", about: "maxmemory with noeviction", strike: fillRedis,
+			oldLoses: "its ZREM is done and the command that adds is refused",
+		},
+		{
+			name: "redis-misconf", about: "BGSAVE fails, so no writes are taken", redis: []string{"save 3600 1000000"}, strike: failSaving, alone: true,
+		},
+		{
+			name: "redis-readonly", about: "the server becomes a replica, and a master again", strike: demoteRedis,
+			oldLoses: "its ZREM is done and the command that adds is refused",
+		},
+		{
+			name: "redis-loading", about: "a restart that reads its data for long", strike: loadSlowly, alone: true,
+			redis: []string{"key-load-delay 500", "loading-process-events-interval-bytes 1024"},
+		},
+		{
+			name: "redis-slow", about: "redis-server stands still (SIGSTOP)", strike: freezeRedis,
+		},
+	}, kindsOfWire()...)
+	for i := range kinds {
+		kinds[i].harmless = true // but for what outage marks
+	}
+	return kinds
+}
+
+// tooShort is the length of an outage that takes no lease: a lease of 3 s is renewed every second, and again right after.
+const tooShort = time.Second
+
+// outage notes that Redis is away from now until the function it returns is called.
+func (s *shop) outage() (over func()) {
+	from := time.Now()
+	return func() {
+		if time.Since(from) < tooShort {
+			return
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.marks = append(s.marks, mark{effect: redisAway, from: from, to: time.Now()})
+	}
+}
+
+// away is how long a strike keeps Redis from serving: often shorter than a lease, sometimes longer.
+func (s *shop) away() time.Duration {
+	return time.Duration(100+s.rng.IntN(200)*(1+s.rng.IntN(8))) * time.Millisecond
+}
+
+// linger waits for d, or until ctx ends.
+func linger(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+func (s *shop) restartRedis(ctx context.Context, sig syscall.Signal) error {
+	defer s.outage()()
+	switch sig {
+	case syscall.SIGTERM:
+		s.redis.Stop()
+	default:
+		s.redis.Kill()
+	}
+	linger(ctx, s.away()/4)
+	s.redis.Start()
+	return nil
+}
+
+// emptyRedis notes what there is and forgets it in one step, and kills the server then.
+func emptyRedis(ctx context.Context, s *shop) error {
+	if err := s.answers(ctx); err != nil {
+		return err
+	}
+	defer s.outage()()
+	pipe := s.rdb.TxPipeline()
+	var texts, records []*redis.StringSliceCmd
+	for _, topic := range topics {
+		texts = append(texts, pipe.ZRange(ctx, "delay:pool:"+topic, 0, -1), pipe.LRange(ctx, "delay:ready:"+topic, 0, -1), pipe.ZRange(ctx, "delay:running:"+topic, 0, -1))
+		records = append(records, pipe.LRange(ctx, "delay:dead:"+topic, 0, -1))
+	}
+	pipe.FlushAll(ctx)
+	if _, err := pipe.Exec(ctx); err != nil {
+		return err
+	}
+	for _, list := range texts {
+		for _, text := range list.Val() {
+			s.forgot(uuidOf(text))
+		}
+	}
+	for _, list := range records {
+		for _, record := range list.Val() {
+			var dead struct{ Job json.RawMessage }
+			if err := json.Unmarshal([]byte(record), &dead); err != nil {
+				return fmt.Errorf("a dead record that is no JSON: %w", err)
+			}
+			s.forgot(uuidOf(string(dead.Job)))
+		}
+	}
+	s.redis.Kill()
+	linger(ctx, s.away()/4)
+	s.redis.Start()
+	return nil
+}
+
+func uuidOf(text string) string {
+	var job struct{ UUID string }
+	_ = json.Unmarshal([]byte(text), &job) // every text is one of ours
+	return job.UUID
+}
+
+// killClients closes the connections of these types, but for the one that asks.
+func killClients(types ...string) func(context.Context, *shop) error {
+	return func(ctx context.Context, s *shop) error {
+		if err := s.answers(ctx); err != nil {
+			return err
+		}
+		defer s.outage()()
+		for range 1 + s.rng.IntN(5) {
+			for _, kind := range types {
+				if err := s.rdb.Do(ctx, "CLIENT", "KILL", "TYPE", kind).Err(); err != nil {
+					return err
+				}
+			}
+			linger(ctx, time.Duration(s.rng.IntN(30))*time.Millisecond)
+		}
+		return nil
+	}
+}
+
+// answers waits until the harness's own client is over the strike before.
+func (s *shop) answers(ctx context.Context) (err error) {
+	for range 100 {
+		if err = s.rdb.Ping(ctx).Err(); err == nil {
+			return nil
+		}
+		linger(ctx, 50*time.Millisecond)
+	}
+	return err
+}
+
+func fillRedis(ctx context.Context, s *shop) error {
+	if err := s.answers(ctx); err != nil {
+		return err
+	}
+	defer s.outage()()
+	if err := s.rdb.ConfigSet(ctx, "maxmemory", "1").Err(); err != nil { // its policy is noeviction unless it is told another
+		return err
+	}
+	linger(ctx, s.away())
+	return s.rdb.ConfigSet(context.WithoutCancel(ctx), "maxmemory", "0").Err()
+}
+
+// failSaving has BGSAVE fail, by a directory that stands where the file is to go: root may write to any directory.
+func failSaving(ctx context.Context, s *shop) error {
+	if err := s.answers(ctx); err != nil {
+		return err
+	}
+	defer s.outage()()
+	inTheWay := filepath.Join(s.redis.Dir, "dump.rdb")
+	if err := os.RemoveAll(inTheWay); err != nil {
+		return err
+	}
+	if err := os.Mkdir(inTheWay, 0o755); err != nil {
+		return err
+	}
+	err := s.save(ctx, "err")
+	if err == nil {
+		linger(ctx, s.away())
+	}
+	return errors.Join(err, os.Remove(inTheWay), s.save(context.WithoutCancel(ctx), "ok"))
+}
+
+// save saves in the background until that has gone as wanted.
+func (s *shop) save(ctx context.Context, want string) error {
+	for range 200 {
+		info, err := s.rdb.InfoMap(ctx, "persistence").Result()
+		if err != nil {
+			return err
+		}
+		state := info["Persistence"]
+		if state["rdb_bgsave_in_progress"] == "0" && state["rdb_last_bgsave_status"] == want {
+			return nil
+		}
+		if state["rdb_bgsave_in_progress"] == "0" && state["aof_rewrite_in_progress"] == "0" {
+			if err := s.rdb.BgSave(ctx).Err(); err != nil {
+				return err
+			}
+		}
+		linger(ctx, 10*time.Millisecond)
+	}
+	return fmt.Errorf("BGSAVE did not get to %q", want)
+}
+
+// demoteRedis makes the server the replica of nobody who lives: it answers reads and refuses writes.
+func demoteRedis(ctx context.Context, s *shop) error {
+	if err := s.answers(ctx); err != nil {
+		return err
+	}
+	defer s.outage()()
+	if err := s.rdb.Do(ctx, "REPLICAOF", "127.0.0.1", "1").Err(); err != nil {
+		return err
+	}
+	linger(ctx, s.away())
+	return s.rdb.Do(context.WithoutCancel(ctx), "REPLICAOF", "NO", "ONE").Err()
+}
+
+// loadSlowly restarts the server, which by its configuration waits at every command that it reads, and ends that waiting.
+func loadSlowly(ctx context.Context, s *shop) error {
+	defer s.outage()()
+	length := s.away()
+	s.redis.Kill()
+	loaded := make(chan error, 1)
+	go func() {
+		linger(ctx, length)
+		for {
+			err := s.rdb.ConfigSet(context.WithoutCancel(ctx), "key-load-delay", "0").Err()
+			if err == nil || strings.HasPrefix(err.Error(), "ERR") {
+				loaded <- err
+				return
+			}
+			linger(context.WithoutCancel(ctx), 10*time.Millisecond)
+		}
+	}()
+	s.redis.Start()
+	return <-loaded
+}
+
+// freezeRedis has the server stand still: nobody is told, and what was sent is answered late.
+func freezeRedis(ctx context.Context, s *shop) error {
+	defer s.outage()()
+	length := s.away()
+	if long() {
+		length = 4*time.Second + time.Duration(s.rng.IntN(2000))*time.Millisecond // about the client's patience, above a lease
+	}
+	resume := s.redis.Pause()
+	defer resume()
+	linger(ctx, length)
+	return nil
+}
+
+// long reports that the harness runs for longer than CI lets it.
+func long() bool { return os.Getenv("FAULTS_JOBS") != "" }
