@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sidecar/compat"
@@ -24,6 +25,9 @@ const (
 	// measuredRuns is how many of the last runs make the mean. The first of a worker is slow.
 	measuredRuns = 32
 
+	// quietRuns is how many runs must say nothing on stderr before there is anything ahead again.
+	quietRuns = 1000
+
 	// patience is how long a job may wait for a worker that is free.
 	patience = 100 * time.Millisecond
 )
@@ -39,6 +43,7 @@ type crew struct {
 	errands errands
 	nudges  chan struct{} // tells run that there is something to arrange
 	advice  sync.Once     // on a script that cannot be included twice
+	noisy   atomic.Int32  // runs until what was last heard on stderr is forgotten; written with mu held
 
 	mu        sync.Mutex
 	pending   errandQueue
@@ -150,10 +155,13 @@ func (c *crew) pick(e *errand) *resident {
 	return best
 }
 
-// inSocket is how many jobs a worker may have, the one that it runs included. mu is held.
+// inSocket is how many jobs a worker may have, the one that it runs included. What comes on stderr names no job: where
+// it matters whose it is, the next job begins when it has been read. mu is held.
 func (c *crew) inSocket() int {
 	switch {
 	case c.mean == 0 || c.mean >= quickRun:
+		return 1
+	case c.topic.opts.LogStderr, c.noisy.Load() > 0:
 		return 1
 	case c.mean >= tinyRun:
 		return quickInSocket
@@ -163,6 +171,7 @@ func (c *crew) inSocket() int {
 
 // measure notes how long a run took.
 func (c *crew) measure(took time.Duration) {
+	c.noisy.Store(max(c.noisy.Load()-1, 0))
 	c.measured = min(c.measured+1, measuredRuns)
 	c.mean = max(c.mean+(took-c.mean)/time.Duration(c.measured), 1)
 }

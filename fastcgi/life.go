@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -20,13 +19,16 @@ type life struct {
 	call      callback
 	greeted   bool
 	boot      time.Duration
-	waited    time.Duration // from the request to the hello
-	bootFault *sign         // the bootstrap's
-	attentive *attentive    // how its exchange is read
-	bye       atomic.Bool   // it said that it ends: what it has not answered it has not begun
-	ended     chan struct{} // closed when nobody reads the connection any more
-	readErr   error         // why; read it after ended is closed
-	attempts  int           // to stop it
+	waited    time.Duration    // from the request to the hello
+	bootFault *sign            // the bootstrap's
+	attentive *attentive       // how its exchange is read
+	bye       atomic.Bool      // it said that it ends: what it has not answered it has not begun
+	ended     chan struct{}    // closed when nobody reads the connection any more
+	readErr   error            // why; read it after ended is closed
+	attempts  int              // to stop it
+	child     *child           // nil while nobody knows for certain which it is
+	mourned   bool             // the child is gone: its connections are not waited for much longer
+	lookAgain <-chan time.Time // at the child
 	ending    ending
 	cause     error
 	stopped   bool
@@ -36,6 +38,7 @@ type life struct {
 // live makes the worker's request and follows it to its end, then its jobs are judged and its slot is free.
 func (r *resident) live(ctx context.Context) {
 	r.through(ctx)
+	r.life.child.release()
 	if r.life.greeted {
 		_ = r.life.call.conn.Close()
 		<-r.life.ended
@@ -100,6 +103,7 @@ func (r *resident) follow(ctx context.Context, over <-chan struct{}) {
 	l := &r.life
 	var ended <-chan struct{} // of its connection; nil before it is there, and after
 	var again, giveUp <-chan time.Time
+	stopping := ctx.Done()
 	for {
 		select {
 		case call := <-r.calls:
@@ -110,7 +114,7 @@ func (r *resident) follow(ctx context.Context, over <-chan struct{}) {
 				r.over(ctx)
 				return
 			}
-			ended, again = nil, time.After(leavePatience) // its request ends now, too
+			ended, again = nil, time.After(r.farewell(ctx)) // its request ends now, too
 			if errors.Is(l.readErr, errFrame) {
 				r.crew.log.WarnContext(ctx, "a worker is stopped", "pid", l.call.PID, "error", l.readErr)
 				again = time.After(0)
@@ -130,6 +134,13 @@ func (r *resident) follow(ctx context.Context, over <-chan struct{}) {
 			if !r.stop(ctx, &again, &giveUp) {
 				return
 			}
+		case <-stopping:
+			stopping = nil
+			if l.bye.Load() {
+				again = time.After(leavePatience)
+			}
+		case <-l.lookAgain:
+			r.lookForChild(ctx)
 		case <-again:
 			if !r.stop(ctx, &again, &giveUp) {
 				return
@@ -184,6 +195,7 @@ func (r *resident) greet(ctx context.Context, call callback) {
 	r.conn, r.greeted = call.conn, now
 	c.wakeBy(now.Add(c.topic.opts.Timeout))
 	c.mu.Unlock()
+	r.meet()
 	go func() {
 		defer close(l.ended)
 		l.readErr = r.read(ctx, call.in)
@@ -207,6 +219,9 @@ func (r *resident) stop(ctx context.Context, again, giveUp *<-chan time.Time) bo
 	l, p := &r.life, r.crew.topic.pool
 	l.attempts++
 	err := p.stop(ctx, l.call.PID, func() error {
+		if l.child != nil {
+			return l.child.kill()
+		}
 		return killChild(l.call.PID, time.Since(r.greetedAt()), l.exchange.conn.Conn)
 	})
 	switch {
@@ -268,35 +283,9 @@ func (r *resident) over(ctx context.Context) {
 		r.end(answered, nil)
 	case errors.Is(err, errNotFastCGI):
 		r.end(garbled, err)
+	case errors.Is(err, net.ErrClosed):
+		r.end(cutOff, errHeldOpen)
 	default:
 		r.end(cutOff, err)
 	}
-}
-
-// unread reports that the worker ended without having read all that was sent to it: the kernel says so on a unix socket.
-func (l *life) unread() bool {
-	_, unix := l.call.conn.(*net.UnixConn)
-	return unix && errors.Is(l.readErr, syscall.ECONNRESET)
-}
-
-// hearOut returns what has been said on stderr since it was last asked, all that was sent up to now.
-func (l *life) hearOut(ctx context.Context) []byte {
-	const tries = 200
-	for range tries {
-		if l.attentive.noted() {
-			break
-		}
-		pauseFor(ctx, 50*time.Microsecond)
-	}
-	return l.reply.takeStderr()
-}
-
-// describe adds to a result what is known of the worker.
-func (l *life) describe(to *Result) {
-	to.PID, to.PHP, to.Boot, to.Waited = l.call.PID, l.call.PHP, l.boot, l.waited
-	if to.Started {
-		return
-	}
-	to.Started = l.greeted
-	to.Output, _ = l.reply.out.all()
 }

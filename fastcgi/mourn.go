@@ -47,6 +47,45 @@ func (r *run) mourn() {
 	r.lastWords = time.After(lastWordsPatience)
 }
 
+// meet finds out which child called back, as a run does of the one that said hello.
+func (r *resident) meet() {
+	l := &r.life
+	if r.crew.topic.pool.listen.unix() {
+		l.child, _ = findChild(l.call.PID, 0, l.exchange.conn.Conn)
+	}
+	l.lookAgain = time.After(lookEvery)
+}
+
+// lookForChild makes the child's death the end of the worker, where it can be seen. What the worker had written is read
+// before both connections are closed.
+func (r *resident) lookForChild(ctx context.Context) {
+	l := &r.life
+	l.lookAgain = nil
+	if l.child == nil && !r.crew.topic.pool.listen.unix() {
+		l.child, _ = findChild(l.call.PID, time.Since(r.greetedAt()), l.exchange.conn.Conn)
+	}
+	switch {
+	case l.child == nil:
+	case l.mourned:
+		r.crew.log.WarnContext(ctx, "php-fpm's child is gone, and what it had started holds its connection: not waited for", "pid", l.call.PID)
+		_ = l.call.conn.Close()
+		_ = l.exchange.conn.Close() // the request is over now
+	case l.child.gone():
+		l.mourned, l.lookAgain = true, time.After(lastWordsPatience)
+	default:
+		l.lookAgain = time.After(lookEvery)
+	}
+}
+
+// farewell is how long a worker may take from its last word to the end of its request, in which PHP calls the shutdown
+// functions that jobs have registered: as long as a job, which they are part of, but not when the sidecar stops.
+func (r *resident) farewell(ctx context.Context) time.Duration {
+	if !r.life.bye.Load() || ctx.Err() != nil {
+		return leavePatience
+	}
+	return max(leavePatience, r.crew.topic.opts.Timeout)
+}
+
 // cutOff ends the connection of a child that is gone.
 func (r *run) cutOff(ctx context.Context) {
 	r.lastWords = nil

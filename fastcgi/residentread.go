@@ -83,9 +83,12 @@ func (r *resident) settle(list []conclusion) error {
 		return nil
 	}
 	c, now := r.crew, time.Now()
-	r.life.reply.takeStderr() // of jobs that are done, and nobody wants to read it
+	said := r.forgetStderr()
 	c.watchCode(now)
 	c.mu.Lock()
+	if said {
+		c.noisy.Store(quietRuns)
+	}
 	var room [2 * aheadInSocket]*errand
 	ended := room[:0]
 	news := r.served == 0
@@ -192,6 +195,9 @@ func (r *resident) dies(ctx context.Context, f frame) error {
 	r.life.bye.Store(true)
 	r.goes(byDeath)
 	if id == 0 {
+		if r.ready { // no job's fault for certain: a destructor that ran when garbage was collected, most likely
+			r.crew.log.WarnContext(ctx, "a worker died between two jobs", "pid", r.life.call.PID, "error", a.sign.Error)
+		}
 		r.life.bootFault = &a.sign
 		return nil
 	}

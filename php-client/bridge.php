@@ -1611,7 +1611,8 @@ namespace Sidecar\Bridge {
         {
             $write = [$this->stream];
             $none = null;
-            return \stream_select($none, $write, $none, null) !== false && !\feof($this->stream);
+            \stream_select($none, $write, $none, null); // or a signal has come, and there is another look
+            return !\feof($this->stream);
         }
     }
 
@@ -1713,10 +1714,27 @@ namespace Sidecar\Bridge {
         /** @var int The level of our buffer. */
         private $level = 0;
 
+        /** @var bool Whether a buffer of the job's cannot be ended. */
+        private $stuck = false;
+
+        /** @var bool Whether the headers were sent before the first job: then that is how it is. */
+        private $wasSent = false;
+
         public function __construct(int $limit)
         {
             $this->limit = $limit;
             $this->open();
+        }
+
+        /** The bootstrap is through. */
+        public function booted(): void
+        {
+            $this->settle();
+            $this->wasSent = !Php::has('headers_sent') || \headers_sent();
+            if ($this->stuck) { // by the bootstrap, for good: ours goes on top
+                $this->open();
+                $this->stuck = false;
+            }
         }
 
         /** The output callback. */
@@ -1735,6 +1753,10 @@ namespace Sidecar\Bridge {
         {
             $level = \ob_get_level();
             while ($level > $this->level) {
+                if (Php::has('ob_get_status') && (\ob_get_status()['flags'] & \PHP_OUTPUT_HANDLER_REMOVABLE) === 0) {
+                    $this->stuck = true; // it holds what was printed to the end of the request
+                    return;
+                }
                 \ob_end_flush();
                 $level = \min($level - 1, \ob_get_level());
             }
@@ -1748,6 +1770,15 @@ namespace Sidecar\Bridge {
         public function isEmpty(): bool
         {
             return $this->size === 0;
+        }
+
+        /**
+         * Whether the job has left what no other may find: a buffer that cannot be ended, or headers that are sent, so
+         * that there are none to set any more, and no session to start.
+         */
+        public function isSpoilt(): bool
+        {
+            return $this->stuck || (!$this->wasSent && \headers_sent());
         }
 
         /** What was kept since the last time, and the size of all. */
@@ -1811,6 +1842,9 @@ namespace Sidecar\Bridge {
         /** @var array<int, array> */
         private $superglobals;
 
+        /** @var array|null */
+        private $session;
+
         /** @var array */
         private $server;
 
@@ -1834,6 +1868,7 @@ namespace Sidecar\Bridge {
             if (Php::has('libxml_use_internal_errors') && Php::has('libxml_clear_errors')) {
                 $this->libxml = \libxml_use_internal_errors(false);
             }
+            $this->session = $_SESSION ?? null;
             $this->superglobals = [$_GET, $_POST, $_COOKIE, $_FILES, $_REQUEST, $_ENV];
             $this->server = $_SERVER;
         }
@@ -1884,6 +1919,11 @@ namespace Sidecar\Bridge {
         public function lay(array $job): void
         {
             [$_GET, $_POST, $_COOKIE, $_FILES, $_REQUEST, $_ENV] = $this->superglobals;
+            if ($this->session !== null) {
+                $_SESSION = $this->session;
+            } else {
+                unset($_SESSION); // it is there from the first session on, and after its end
+            }
             $server = $this->server;
             foreach ($job as $name => $value) {
                 $server[$name] = $value;
@@ -2148,7 +2188,7 @@ namespace Sidecar\Bridge {
             self::$globals = \array_keys($GLOBALS);
             self::arm();
             $bootMs = \round(Php::now() - self::$startedAt, 3);
-            self::$output->settle();
+            self::$output->booted();
             self::$footing = new Footing();
             $ready = ['boot_ms' => $bootMs, 'mem' => \memory_get_usage()];
             self::$link->send('R', self::json($ready + self::$output->take()));
@@ -2358,9 +2398,8 @@ namespace Sidecar\Bridge {
                     if (self::$declarations !== null) {
                         self::dropGlobals();
                     }
-                    if (self::$hasSessions && \session_status() === \PHP_SESSION_ACTIVE) {
-                        \session_write_close();
-                        \session_id('');
+                    if (self::$hasSessions && \session_id() !== '') {
+                        self::endSession();
                     }
                     self::$output->settle();
                     return;
@@ -2369,6 +2408,15 @@ namespace Sidecar\Bridge {
                         . Trace::place($thrown), Trace::of($thrown));
                 }
             }
+        }
+
+        /** Ends the job's session. One that it closed itself would be opened again by the next job: it has an id still. */
+        private static function endSession(): void
+        {
+            if (\session_status() === \PHP_SESSION_ACTIVE) {
+                \session_write_close();
+            }
+            \session_id('');
         }
 
         /** Global variables that the bootstrap did not leave, the youngest first as PHP does. */
@@ -2432,6 +2480,9 @@ namespace Sidecar\Bridge {
             }
             if (self::$order['max_jobs'] > 0 && self::$jobs >= self::$order['max_jobs']) {
                 return 'max_jobs';
+            }
+            if (self::$output->isSpoilt()) {
+                return 'spoilt';
             }
             if (\memory_get_usage() > self::$garbageAt) {
                 self::collect();

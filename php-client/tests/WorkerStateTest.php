@@ -132,11 +132,38 @@ final class WorkerStateTest extends WorkerTestCase
     public function testFinishingTheRequestHarmsNothing(): void
     {
         $worker = $this->callWorker('h', 'function h() { echo "a"; fastcgi_finish_request(); echo "b"; }');
-        foreach ([1, 2, 3] as $id) {
-            $verdict = $worker->run($id, '{}');
-            self::assertSame('done', $verdict['v'], $verdict['error']);
-            self::assertStringStartsWith('a', $verdict['out']);
-        }
+        $verdict = $worker->run(1, '{}');
+        self::assertSame('done', $verdict['v'], $verdict['error']);
+        self::assertStringStartsWith('a', $verdict['out']);
+        $worker->bye('spoilt');
+    }
+
+    /**
+     * What one job did to the request's only headers and buffers would be the fault of the next.
+     *
+     * @dataProvider spoils
+     */
+    public function testAWorkerWhoseOutputIsSpoiltServesNoOtherJob(string $code): void
+    {
+        $worker = $this->callWorker('h', 'function h($job) { if ($job["x"]) { ' . $code . ' } }');
+        self::assertJobDone($worker->run(1, '{"x":0}'));
+        self::assertJobDone($worker->run(2, '{"x":1}'));
+        $worker->bye('spoilt');
+    }
+
+    public function spoils(): array
+    {
+        return [
+            'sent headers' => ['while (ob_get_level()) { ob_end_clean(); } echo "x"; flush();'],
+            'a buffer that stays' => ['ob_start(null, 0, 0); echo "x";'],
+        ];
+    }
+
+    public function testABufferOfTheBootstrapsMayStay(): void
+    {
+        $worker = $this->callWorker('h', 'ob_start(null, 0, 0); function h() { echo "x"; }');
+        self::assertJobDone($worker->run(1, '{}'), 'x');
+        self::assertJobDone($worker->run(2, '{}'), 'x');
     }
 
     public function testASessionEndsWithItsJob(): void
@@ -149,6 +176,37 @@ final class WorkerStateTest extends WorkerTestCase
         self::assertSame(['0', '0'], [$count, $count2]);
         self::assertNotSame($id, $id2);
         self::assertStringContainsString('a|', (string) \file_get_contents($fpm->scratch('sess_' . $id)));
+    }
+
+    /**
+     * @dataProvider sessions
+     */
+    public function testNoSessionIsLeftForTheNextJob(string $code): void
+    {
+        $fpm = self::fpm(['session.save_path' => '{dir}/scratch', 'extension' => 'session']);
+        $worker = $this->callWorker('h', 'function h($job) { echo session_id(), json_encode($_SESSION ?? null);'
+            . ' if ($job["x"]) { ' . $code . ' $_SESSION["a"] = 1; } }', [], $fpm);
+        self::assertSame('null', $worker->run(1, '{"x":1}')['out']);
+        self::assertSame('null', $worker->run(2, '{"x":0}')['out']);
+    }
+
+    public function sessions(): array
+    {
+        return [
+            'none' => [''],
+            'left open' => ['session_start();'],
+            'closed' => ['session_start(); session_write_close();'],
+            'of a chosen id' => ['session_id("chosen"); session_start();'],
+            'not writable' => ['session_set_save_handler(new class extends SessionHandler {'
+                . ' function write($id, $data): bool { throw new Exception("full"); } }); session_start();'],
+        ];
+    }
+
+    public function testWhatTheBootstrapCallsTheSessionIsThereForEachJob(): void
+    {
+        $code = '$_SESSION = ["mine" => 1]; function h() { echo count($_SESSION); $_SESSION[] = 1; }';
+        $worker = $this->callWorker('h', $code);
+        self::assertSame(['1', '1'], [$worker->run(1, '{}')['out'], $worker->run(2, '{}')['out']]);
     }
 
     public function testAMethodGetsANewObjectForEachJob(): void

@@ -1,0 +1,141 @@
+package fastcgi_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"sidecar/compat"
+	"sidecar/fastcgi"
+	"sidecar/internal/testenv"
+)
+
+// one is for topics with a single worker.
+func one(o *fastcgi.TopicOptions) { o.Workers = 1 }
+
+// Stderr names no job, and quick jobs follow each other faster than it is read: nobody is to find another's words in
+// the log or in a dead record.
+func TestStderrIsThatOfItsOwnJob(t *testing.T) {
+	for _, logs := range []bool{true, false} {
+		t.Run(fmt.Sprintf("log_stderr=%v", logs), func(t *testing.T) {
+			f := testenv.StartFPM(t, testenv.FPMOptions{Opcache: true})
+			r := newRig(t, f)
+			topic := r.worker("says", `error_log('of ' . $job['uuid'] . '.'); return $job['ok'];`, one, func(o *fastcgi.TopicOptions) {
+				o.LogStderr, o.FailOnFalse = logs, true
+			})
+			r.run()
+			r.opened(topic)
+			for range 40 { // until they are known to be quick
+				wantOutcome(t, topic.Handle(t.Context(), job(t, `{"uuid":"before","ok":true}`)), compat.Done, "")
+			}
+			var wg sync.WaitGroup
+			for n := range 400 {
+				wg.Go(func() {
+					o := topic.Handle(t.Context(), job(t, fmt.Sprintf(`{"uuid":"u%d","ok":%v}`, n, n%2 == 0)))
+					if own := fmt.Sprintf("of u%d.", n); o.Verdict == compat.Failed && (strings.Count(o.Trace, "of ") != 1 || !strings.Contains(o.Trace, own)) {
+						t.Errorf("job u%d failed with the stderr %q", n, o.Trace)
+					}
+				})
+				if n%8 == 7 {
+					wg.Wait()
+				}
+			}
+			wg.Wait()
+			for line := range strings.Lines(r.log.String()) {
+				_, about, logged := strings.Cut(line, "uuid=")
+				uuid, said, _ := strings.Cut(about, " ")
+				if logged && strings.Contains(line, "stderr of a job") && (strings.Count(said, "of ") != 1 || !strings.Contains(said, "of "+uuid+".")) {
+					t.Errorf("stderr of another job: %s", line)
+				}
+			}
+		})
+	}
+}
+
+// What a handler starts in the background inherits the worker's connections, and while it lives nobody sees their end.
+func TestADeadWorkersConnectionsMayOutliveIt(t *testing.T) {
+	for _, tcp := range []bool{false, true} {
+		t.Run(fmt.Sprintf("tcp=%v", tcp), func(t *testing.T) {
+			f := testenv.StartFPM(t, testenv.FPMOptions{Children: 1, TCP: tcp})
+			r := newRig(t, f, func(o *fastcgi.PoolOptions) { o.Children = 1 })
+			topic := r.worker("starts", `
+				exec('sleep 60 > /dev/null 2>&1 & echo $! >> `+f.Shared()+`/started');
+				if ($job['sleep']) { usleep(1500000); }
+				if ($job['die']) { posix_kill(getmypid(), 9); }`, one)
+			t.Cleanup(func() { killListed(t, filepath.Join(f.Shared(), "started")) })
+			r.run()
+			r.opened(topic)
+			wantOutcome(t, topic.Handle(t.Context(), job(t, `{"die":false,"sleep":false}`)), compat.Done, "")
+			began := time.Now()
+			o := topic.Handle(t.Context(), job(t, fmt.Sprintf(`{"die":true,"sleep":%v}`, tcp))) // on TCP a child is looked for after a second
+			wantOutcome(t, o, compat.Crashed, "what it had started holds the connection")
+			if took := time.Since(began); took > 10*time.Second {
+				t.Errorf("seen after %s only, the timeout is 20s", took)
+			}
+			testenv.Poll(t, 10*time.Second, "another worker to serve", func() bool {
+				return topic.Handle(t.Context(), job(t, `{"die":false,"sleep":false}`)).Verdict == compat.Done
+			})
+		})
+	}
+}
+
+// killListed ends the processes that a handler of ours has started.
+func killListed(t *testing.T, path string) {
+	t.Helper()
+	for line := range distinctLines(t, path) {
+		var pid int
+		if _, err := fmt.Sscan(line, &pid); err == nil && pid > 1 {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
+
+// Shutdown functions that jobs have registered run when the worker ends, and take their time.
+func TestShutdownFunctionsOfJobsAreWaitedFor(t *testing.T) {
+	f := testenv.StartFPM(t, testenv.FPMOptions{Children: 1})
+	r := newRig(t, f, func(o *fastcgi.PoolOptions) { o.Children = 1 })
+	mark := filepath.Join(f.Shared(), "mark")
+	topic := r.worker("later", `if ($job['later']) register_shutdown_function(function () {
+		for ($i = 0; $i < 40; $i++) { usleep(100000); }
+		file_put_contents('`+mark+`', 'x');
+	});`, one)
+	r.run()
+	r.opened(topic)
+	wantOutcome(t, topic.Handle(t.Context(), job(t, `{"later":true}`)), compat.Done, "")
+	topic.Renew()
+	testenv.Poll(t, 15*time.Second, "the shutdown function", func() bool {
+		_, err := os.Stat(mark)
+		return err == nil
+	})
+	testenv.Poll(t, 5*time.Second, "another worker", func() bool {
+		return topic.Handle(t.Context(), job(t, `{"later":false}`)).Verdict == compat.Done
+	})
+	if got := r.recycles("renew"); got != 1 {
+		t.Errorf("%v workers renewed", got)
+	}
+}
+
+// Garbage is collected between jobs. What its destructors do ends the worker and costs no job; the log tells.
+func TestADeathBetweenTwoJobsIsTold(t *testing.T) {
+	f := testenv.StartFPM(t, testenv.FPMOptions{})
+	r := newRig(t, f)
+	topic := r.worker("garbage", `
+		if (!class_exists('Cycle', false)) {
+			eval('class Cycle { public $self; function __destruct() { throw new Exception("too late"); } }');
+		}
+		$cycle = new Cycle();
+		$cycle->self = $cycle;`, one)
+	r.run()
+	r.opened(topic)
+	wantOutcome(t, topic.Handle(t.Context(), job(t, "")), compat.Done, "")
+	r.recycled("died")
+	if log := r.log.String(); !strings.Contains(log, "a worker died between two jobs") || !strings.Contains(log, "too late") {
+		t.Errorf("the log:\n%s", log)
+	}
+	wantOutcome(t, topic.Handle(t.Context(), job(t, "")), compat.Done, "")
+}
