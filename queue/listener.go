@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -63,7 +64,7 @@ func (l *listener) run(ctx context.Context) {
 		}
 		fault := FaultOf(err)
 		if fault != last {
-			l.log.WarnContext(ctx, "polling: redis does not tell of changes", "fault", fault.String(), "error", err)
+			l.log.Log(ctx, lossLevel(fault), "polling: redis does not tell of changes", "fault", fault.String(), "error", err)
 			last = fault
 		}
 		if !heard && (fault == Other || fault == NoPerm) {
@@ -72,6 +73,14 @@ func (l *listener) run(ctx context.Context) {
 		}
 		retry.wait(ctx)
 	}
+}
+
+// lossLevel is how loud the end of listening is: of an outage the commands tell, too.
+func lossLevel(fault Fault) slog.Level {
+	if fault.OfServer() {
+		return slog.LevelInfo
+	}
+	return slog.LevelWarn
 }
 
 // listen opens one connection and passes on what it hears, until it is lost or ctx is done.
@@ -103,12 +112,20 @@ func (l *listener) listen(ctx context.Context) error {
 			continue
 		case errors.As(err, &timeout) && timeout.Timeout() && asked:
 			return errors.Join(errSilent, err)
+		case flushed(err):
+			l.signals.wake(nil)
 		case err != nil:
 			return cmp.Or(elsewhere(ctx), err)
 		}
 		wait, asked = l.ping, false
 		l.hear(ctx, heard)
 	}
+}
+
+// flushed reports that Redis has said that all keys have changed (FLUSHALL, a full resynchronization), which the client
+// library takes for an error. The connection stands.
+func flushed(err error) bool {
+	return err != nil && strings.HasSuffix(err.Error(), "unsupported pubsub message payload: <nil>")
 }
 
 // hear takes one thing a connection said. Anything proves that it stands.

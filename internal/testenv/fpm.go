@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -95,18 +96,25 @@ func (f *FPM) Start() {
 	}
 	cmd := exec.Command(fpmBinary, args...)
 	cmd.Env = append(os.Environ(), "PHP_INI_SCAN_DIR=") // the machine's own settings stay out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// The master dies with the tests, even if they are killed, and its children with it. That signal follows the thread
+	// which forked, so this one is kept until the master has ended.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	cmd.WaitDelay = 200 * time.Millisecond // what a script has started holds them, too
-	if err := cmd.Start(); err != nil {
+	started, done := make(chan error), make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // how a killed master ended says nothing
+		}
+	}()
+	if err := <-started; err != nil {
 		f.tb.Fatal(err)
 	}
-	done := make(chan struct{})
-	go func() {
-		_ = cmd.Wait() // how a killed master ended says nothing
-		close(done)
-	}()
 	f.cmd, f.done = cmd, done
 	Poll(f.tb, 10*time.Second, "php-fpm to listen", func() bool {
 		select {
