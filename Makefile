@@ -14,6 +14,7 @@ BENCH       ?= .
 # Developer tools, pinned here and never in go.mod: gofast needs an old golang.org/x/tools (docs/decisions/0006).
 GOFUMPT       = go run mvdan.cc/gofumpt@v0.12.0
 GOLANGCI_LINT = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+GOVULNCHECK   = go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 BENCHSTAT     = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 DEPS = deploy/scripts/deps.sh
@@ -80,6 +81,10 @@ lint-php:
 .PHONY: fuzz
 fuzz: ## Run every fuzz target in turn, FUZZTIME=10s each
 	deploy/scripts/fuzz.sh $(FUZZTIME)
+
+.PHONY: vuln
+vuln: ## Known vulnerabilities that the code reaches (GOVULNDB=url of another database)
+	GOVULNCHECK='$(GOVULNCHECK)' deploy/scripts/vuln.sh
 
 .PHONY: vectors
 vectors: ## Write testdata/wire anew with this machine's PHP

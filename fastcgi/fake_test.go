@@ -92,6 +92,9 @@ func TestCutAnswersAreNeverDone(t *testing.T) {
 
 // FuzzReply: whatever FPM sends, a run comes to one outcome, within its limits, and never to done without the sign.
 func FuzzReply(f *testing.F) {
+	for i, answer := range realReplies(f) {
+		f.Add(answer, i%2 == 0)
+	}
 	f.Add([]byte(record(fakeStdout, "Status: 404 Not Found\r\n\r\nFile not found.\n")+record(fakeEnd, "12345678")), true)
 	f.Add([]byte(record(7, "PHP message: x")+record(fakeStdout, "X: y\r\n\r\nsuccess")+record(fakeEnd, "12345678")), false)
 	f.Add([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"), true)

@@ -26,6 +26,7 @@ need_test() {
   need php-redis php_has redis
   need php-mbstring php_has mbstring
   need phpunit on_path phpunit
+  need systemd on_path systemd-analyze
 }
 
 need_race() {

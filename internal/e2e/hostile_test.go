@@ -23,7 +23,10 @@ func hostileUUIDs() []any {
 	return []any{
 		evil + "\r\nStatus: 500\r\nX-Evil: 1", "../../../../tmp/" + evil, evil + "\x00tail", "\x1b]0;" + evil + "\x07",
 		evil + ` level=ERROR msg="` + evil + `"`, strings.Repeat(evil, 2000), "{" + evil + "}", evil + "*?[a]", "\u202e" + evil,
-		"", 12345, []string{evil}, map[string]int{evil: 1}, nil, true,
+		"", 12345,
+		[]string{evil},
+		map[string]int{evil: 1},
+		nil, true,
 	}
 }
 
@@ -168,7 +171,9 @@ func (r *rig) wantQuietLog(p *instance) {
 	}
 }
 
-func isControl(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c >= 0x7f && c < 0xa0 || c == 0x202e }
+func isControl(c rune) bool {
+	return c < ' ' && c != '\n' && c != '\t' || c >= 0x7f && c < 0xa0 || c == 0x202e
+}
 
 // wantOnlyKnownKeys checks that there is no key beyond the topic's and the marks of the jobs' own uuids.
 func (r *rig) wantOnlyKnownKeys() {
