@@ -70,6 +70,10 @@ func (t *Topic) concluded(job compat.Job, outcome *compat.Outcome, whose scope, 
 	case poolGate:
 		t.pool.shutPool(f.cause)
 	case topicGate:
+		if f.sign != nil { // the bridge has run, and found no handler
+			t.doubts(errors.New(outcome.Error))
+			break
+		}
 		t.shut(errors.New(outcome.Error))
 	case nobody:
 		if outcome.Verdict != compat.Unavailable {

@@ -52,4 +52,7 @@
 //	pool    dial errors, a full backlog (EAGAIN), descriptors used up (EMFILE), an answer that is no FastCGI
 //	        a look, every few seconds without jobs, that finds nobody who listens
 //	topic   handler, bootstrap or bridge missing or denied; a run that ended before its hello
+//
+// Checks open them again. Where a run was refused for what no check can see, such as a class that is not there, one job
+// after the other is let through on trial, ever more seldom, and the gate opens when one has run.
 package fastcgi

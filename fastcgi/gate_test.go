@@ -210,26 +210,6 @@ func TestGateIsShutUntilTheFilesAreSeen(t *testing.T) {
 	}
 }
 
-// A class that is not there is the deployment's fault, not the job's. The check cannot see it, so that the gate
-// opens again and again; the backoff must grow all the same.
-func TestMissingClassIsTriedEverMoreSeldom(t *testing.T) {
-	f := testenv.StartFPM(t, testenv.FPMOptions{})
-	r := newRig(t, f)
-	topic := r.topic("", func(o *fastcgi.TopicOptions) { o.Call = `App\Jobs\Gone::handle` })
-	r.run()
-	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
-	defer cancel()
-	tries := 0
-	for topic.Acquire(ctx, 1) == 1 {
-		wantVerdict(t, topic.Run(t.Context(), job(t, "")), compat.Unavailable, "Gone")
-		topic.Release(1)
-		tries++
-	}
-	if tries < 2 || tries > 8 {
-		t.Errorf("tried %d times in 1.5 s", tries)
-	}
-}
-
 // C84: a syntax error is the handler's failure, with the same reason for every job.
 func TestSyntaxErrorIsAFailure(t *testing.T) {
 	f := testenv.StartFPM(t, testenv.FPMOptions{})

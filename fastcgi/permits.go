@@ -71,8 +71,11 @@ func (c *crew) permit(now time.Time) {
 // once. A worker that has been with one job for long gets none ahead. mu is held.
 func (c *crew) permits(now time.Time) int {
 	open, free := c.topic.pool.standing(c.topic)
-	if !open || c.drained {
+	if c.drained {
 		return 0
+	}
+	if !open {
+		return c.trialPermit(now)
 	}
 	window := c.window()
 	n, have := 0, 0
@@ -90,6 +93,14 @@ func (c *crew) permits(now time.Time) int {
 		free = max(free, 1) // somebody may have to give way, and will only for a job that is there
 	}
 	return n + window*max(0, min(free, c.workers-have))
+}
+
+// trialPermit is 1 while one job may run although the topic's gate is shut, else 0. mu is held.
+func (c *crew) trialPermit(now time.Time) int {
+	if c.topic.onTrial() && !now.Before(c.notBefore) && c.topic.pool.shutReason() == nil {
+		return 1
+	}
+	return 0
 }
 
 // window is how many claims one worker may have ahead: what it does in [aheadWork].

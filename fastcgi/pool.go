@@ -187,8 +187,12 @@ func (p *Pool) openPool() {
 // proven forgets the faults of the pool and of t, if there were any: a run has started and come to an end.
 func (p *Pool) proven(t *Topic) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.gate.faults, t.gate.faults = 0, 0
+	trial := t.gate.trial
+	p.mu.Unlock()
+	if trial {
+		t.open()
+	}
 }
 
 func (p *Pool) wakeProber() {

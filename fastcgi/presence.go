@@ -57,6 +57,7 @@ func (p *Pool) watchPresence(ctx context.Context) {
 			return
 		}
 		p.noteSilence()
+		p.endLongTrials()
 		if !p.seenWithin(presenceEvery) {
 			_ = p.Check(ctx) // the gate keeps what it finds
 		}

@@ -52,7 +52,7 @@ func (p *Pool) toReopen() []func(context.Context) {
 	}
 	var list []func(context.Context)
 	for _, t := range p.topics {
-		if !t.gate.open() && !t.gate.probing {
+		if !t.gate.open() && !t.gate.probing && !t.gate.trial {
 			t.gate.probing = true
 			list = append(list, t.reopen)
 		}
@@ -80,11 +80,11 @@ func (p *Pool) reopen(ctx context.Context) {
 // the pool's return begins it anew.
 func (t *Topic) reopen(ctx context.Context) {
 	p := t.pool
-	for p.pause(ctx, &t.gate, topicProbeEvery) && p.shutReason() == nil && t.listed() {
+	for t.pauseForCheck(ctx) && p.shutReason() == nil && t.listed() {
 		err := t.check(ctx)
 		if err == nil {
+			t.admit()
 			p.endProbing(&t.gate)
-			t.open()
 			return
 		}
 		var down *downError

@@ -83,7 +83,7 @@ func (p *Pool) poorest() *waiter {
 	var poorest *waiter
 	for _, w := range p.waiting {
 		t := w.topic
-		if w.got == w.most || t.used >= t.opts.Workers || !t.gate.open() {
+		if w.got == w.most || t.used >= t.opts.Workers || !t.gate.admits(t.used) {
 			continue
 		}
 		// (used+1)/weight compared crosswise

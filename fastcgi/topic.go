@@ -16,8 +16,9 @@ type Topic struct {
 	pool *Pool
 	log  *slog.Logger
 
-	crew  *crew        // of mode worker, else nil
-	spare atomic.Int32 // workers that have had nothing to do for a while
+	crew  *crew         // of mode worker, else nil
+	spare atomic.Int32  // workers that have had nothing to do for a while
+	again chan struct{} // asks for a look at a gate that is shut
 
 	// Guarded by Pool.mu.
 	used     int // slots in use
@@ -32,7 +33,7 @@ func (p *Pool) NewTopic(opts TopicOptions) *Topic {
 	if opts.Workers == 0 {
 		opts.Workers = p.slots()
 	}
-	t := &Topic{opts: opts, pool: p, log: p.log.With("topic", opts.Topic), gate: newGate()}
+	t := &Topic{opts: opts, pool: p, log: p.log.With("topic", opts.Topic), gate: newGate(), again: make(chan struct{}, 1)}
 	if opts.Mode == ModeWorker {
 		t.crew = newCrew(t, opts.Workers)
 	}
@@ -91,8 +92,10 @@ func (t *Topic) Drain() {
 	}
 }
 
-// Renew replaces every resident worker between two of its jobs.
+// Renew replaces every resident worker between two of its jobs, and has a gate that is shut looked at now: the code
+// may have changed in a way that nobody sees.
 func (t *Topic) Renew() {
+	t.recheck()
 	if t.crew != nil {
 		t.crew.renew(byRenewal)
 	}
@@ -138,10 +141,13 @@ func (t *Topic) Health() error {
 	return t.gate.reason
 }
 
-func (t *Topic) shut(reason error) {
+func (t *Topic) shut(reason error) { t.shutFor(reason, nil) }
+
+func (t *Topic) shutFor(reason error, d *doubt) {
 	p := t.pool
 	p.mu.Lock()
 	news := t.gate.shut(reason)
+	t.gate.doubt = d
 	p.metrics.topicGate(t, false)
 	p.mu.Unlock()
 	if news {
