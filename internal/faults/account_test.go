@@ -76,9 +76,7 @@ func (a *account) add(e evidence, j job, runs []run, dead int) {
 		a.doubles(e, j, done, runs)
 	case dead > 0 && j.dies():
 		a.Dead++
-		if dead > 1 {
-			a.doubles(e, j, buried(runs), runs)
-		}
+		a.records(e, j, dead, runs)
 	case dead > 0:
 		a.fault("%s is in dead, wanted done: %s", j.uuid, history(runs))
 	case e.left[j.uuid]:
@@ -121,6 +119,19 @@ func (a *account) doubles(e evidence, j job, ends, runs []run) {
 	}
 	a.Doubled++
 	a.Explained[why]++
+}
+
+// records accounts for a job with more dead records than one: each but the last needs a run, and that an explanation.
+func (a *account) records(e evidence, j job, dead int, runs []run) {
+	ends := buried(runs)
+	switch {
+	case dead == 1:
+	case dead > len(ends):
+		a.Doubled++
+		a.fault("%s is in dead %d times and nothing explains it: %s", j.uuid, dead, history(runs))
+	default:
+		a.doubles(e, j, ends, runs)
+	}
 }
 
 // buried are the runs after which a job goes to dead.

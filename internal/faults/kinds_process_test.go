@@ -3,7 +3,9 @@ package faults
 import (
 	"context"
 	"fmt"
+	"net"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -107,11 +109,23 @@ func (s *shop) killPID(pid int) {
 }
 
 func killMaster(ctx context.Context, s *shop) error {
+	s.fpm.Pause() // so that it starts no child meanwhile
 	children := s.fpm.Children()
 	s.fpm.KillMaster()
 	err := wait(ctx, time.Duration(s.rng.IntN(300))*time.Millisecond) // orphans go on, and hold the address
 	for _, pid := range children {
 		s.killPID(pid)
+	}
+	network, address, _ := strings.Cut(s.fpm.Listen, "://")
+	gone := eventually(readyWithin, func() bool {
+		conn, err := net.Dial(network, address)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err != nil
+	})
+	if !gone {
+		return fmt.Errorf("orphans still listen")
 	}
 	s.fpm.Start()
 	return err
