@@ -35,7 +35,7 @@ func TestWakerHearsOfTopicsOnEveryNodeAndFollowsThemAfterAFailover(t *testing.T)
 
 	// The replica of one node takes over.
 	dead, heir := c.Nodes[1], c.Replica(1)
-	testenv.Do(t, dead, "WAIT", 1, 10000)
+	heir.AwaitCopy(dead)
 	dead.Kill()
 	heir.AwaitLinkDown()
 	testenv.Poll(t, patience, "the waker to notice", func() bool { return !w.Active() })

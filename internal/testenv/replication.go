@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -44,6 +45,19 @@ func (s *RedisServer) IsMaster() bool { return s.replication("role") == "master"
 func (s *RedisServer) AwaitReplication() {
 	s.t.Helper()
 	Poll(s.t, formTimeout, "the replica to follow its master", func() bool { return s.replication("master_link_status") == "up" })
+}
+
+// AwaitCopy waits until the replica s has all that its master has by now. (WAIT knows of one connection's writes only.)
+func (s *RedisServer) AwaitCopy(master *RedisServer) {
+	s.t.Helper()
+	want, err := strconv.ParseInt(master.replication("master_repl_offset"), 10, 64)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	Poll(s.t, formTimeout, "the replica to have everything", func() bool {
+		have, err := strconv.ParseInt(s.replication("slave_repl_offset"), 10, 64)
+		return err == nil && have >= want
+	})
 }
 
 // AwaitLinkDown waits until the replica s has read all that its master sent before that ended.
