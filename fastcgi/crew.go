@@ -43,6 +43,7 @@ type crew struct {
 	errands errands
 	nudges  chan struct{} // tells run that there is something to arrange
 	advice  sync.Once     // on a script that cannot be included twice
+	tight   sync.Once     // on a max_memory that is
 	noisy   atomic.Int32  // runs until what was last heard on stderr is forgotten; written with mu held
 
 	mu        sync.Mutex

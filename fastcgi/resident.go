@@ -141,7 +141,7 @@ func (r *resident) outdate(now time.Time) {
 		r.leaving = c.outdated
 	case r.served >= o.MaxJobs:
 		r.leaving = byMaxJobs
-	case o.MaxMemory > 0 && r.memory > o.MaxMemory:
+	case o.MaxMemory > 0 && r.memory > o.MaxMemory && r.served > 0: // else it would be replaced for ever, without a job
 		r.leaving = byMaxMemory
 	case now.Sub(r.born) >= o.MaxAge:
 		r.leaving = byMaxAge

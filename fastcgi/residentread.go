@@ -269,6 +269,11 @@ func (r *resident) serves(ctx context.Context, body []byte) error {
 	r.memory, r.grewFrom = ready.Memory, ready.Memory
 	c.faults, c.notBefore = 0, time.Time{}
 	r.freed(now)
+	if limit := c.topic.opts.MaxMemory; limit > 0 && ready.Memory > limit {
+		c.tight.Do(func() {
+			c.log.WarnContext(ctx, "max_memory is less than a worker holds before its first job, so each runs one job only", "holds", ready.Memory, "max_memory", limit)
+		})
+	}
 	return nil
 }
 

@@ -139,3 +139,23 @@ func TestADeathBetweenTwoJobsIsTold(t *testing.T) {
 	}
 	wantOutcome(t, topic.Handle(t.Context(), job(t, "")), compat.Done, "")
 }
+
+// A max_memory below what a worker holds at its start is a mistake that costs speed: no loop of starts, and it is said.
+func TestATightMaxMemoryIsToldAndNoLoop(t *testing.T) {
+	f := testenv.StartFPM(t, testenv.FPMOptions{})
+	r := newRig(t, f)
+	topic := r.worker("small", "", func(o *fastcgi.TopicOptions) { o.MaxMemory, o.MinWorkers = 1, 1 })
+	r.run()
+	r.opened(topic)
+	testenv.Poll(t, 10*time.Second, "an idle worker", func() bool { return r.workers("idle") == 1 })
+	for range 5 {
+		wantOutcome(t, topic.Handle(t.Context(), job(t, "")), compat.Done, "")
+	}
+	if got := strings.Count(r.log.String(), "max_memory is less"); got != 1 {
+		t.Errorf("said %d times", got)
+	}
+	testenv.Poll(t, 10*time.Second, "an idle worker again", func() bool { return r.workers("idle") == 1 })
+	if got := r.recycles("max_memory"); got > 6 {
+		t.Errorf("%v workers ended for 5 jobs", got)
+	}
+}

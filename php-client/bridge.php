@@ -1498,6 +1498,12 @@ namespace Sidecar\Bridge {
         public function send(string $type, string $body): void
         {
             $frame = \pack('N', 1 + \strlen($body)) . $type . $body;
+            if (!$this->closed && !\is_resource($this->stream)) {
+                $this->closed = true;
+                if (Php::has('error_log')) { // nobody else can tell
+                    \error_log('the handler has closed the connection of its worker, so that its verdict is lost');
+                }
+            }
             while (!$this->closed) {
                 $written = (int) \fwrite($this->stream, $frame);
                 if ($written === \strlen($frame)) {
@@ -1558,6 +1564,9 @@ namespace Sidecar\Bridge {
          */
         public function close(): void
         {
+            if (!\is_resource($this->stream)) {
+                return;
+            }
             \stream_socket_shutdown($this->stream, \STREAM_SHUT_WR);
             $deadline = \microtime(true) + self::GOODBYE_MICROSECONDS / 1e6;
             while (!\feof($this->stream) && \microtime(true) < $deadline) {

@@ -177,6 +177,17 @@ final class WorkerEndingTest extends WorkerTestCase
         self::assertJob('failed', 'Allowed memory size', $worker->dead(2));
     }
 
+    public function testAHandlerThatClosesAllStreamsIsToldSo(): void
+    {
+        $worker = $this->callWorker('h', 'function h() { array_map("fclose", get_resources("stream")); }');
+        $worker->write(Resident::job(1, '{}') . Resident::job(2, '{}'));
+        $worker->expectEnd();
+        $reply = $worker->reply();
+        self::assertTrue($reply->ended);
+        self::assertStringContainsString('has closed the connection of its worker', $reply->stderr);
+        self::assertStringNotContainsString('Uncaught', $reply->stderr);
+    }
+
     public function testShutdownFunctionsOfJobsRunWhenTheWorkerEnds(): void
     {
         $mark = self::fpm()->fresh();
