@@ -65,10 +65,30 @@ func TestReplayMovesAnUnreadableRecordToTheTail(t *testing.T) {
 func TestReplayRestoresTheBytesOfATextThatIsNoJob(t *testing.T) {
 	b := newBench(t, nil)
 	b.do(t, "RPUSH", b.keys.Dead, deadRecord("caf\xe9"))
-	if _, err := b.Replay(t.Context(), 1, false, time.UTC); err != nil {
+	if _, err := b.ReplayRaw(t.Context(), 1, false, time.UTC); err != nil {
 		t.Fatal(err)
 	}
 	wantKeys(t, b, Keys{Pool: map[string]string{"caf\xe9": "0s"}})
+}
+
+// A text that is no job would only come back to dead: it stays there, behind the others, and is told of.
+func TestReplayLeavesTextsThatAreNoJobsInDead(t *testing.T) {
+	b := newBench(t, nil)
+	raw, good := deadRecord("caf\xe9"), deadRecord(`{"uuid":"u1"}`)
+	b.do(t, "RPUSH", b.keys.Dead, raw, good)
+	would, err := b.Replay(t.Context(), 10, true, time.UTC)
+	if err != nil || len(would.Replayed) != 1 || len(would.NoJobs) != 1 {
+		t.Errorf("a dry run says %+v, %v, want one to replay and one to leave", would, err)
+	}
+	wantKeys(t, b, Keys{Dead: []string{raw, good}})
+	done, err := b.Replay(t.Context(), 10, false, time.UTC)
+	if err != nil || len(done.Replayed) != 1 || len(done.NoJobs) != 1 || done.NoJobs[0] != raw || len(done.Unreadable) != 0 {
+		t.Fatalf("got %+v, %v, want one replayed and one left", done, err)
+	}
+	wantKeys(t, b, Keys{Pool: map[string]string{done.Replayed[0]: "0s"}, Dead: []string{raw}})
+	if would, err := b.ReplayRaw(t.Context(), 10, true, time.UTC); err != nil || len(would.Replayed) != 1 {
+		t.Errorf("a raw dry run says %+v, %v, want the text", would, err)
+	}
 }
 
 func TestReplayDeletesAMarkThatDoesNotSayDone(t *testing.T) {

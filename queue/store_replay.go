@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,11 +13,21 @@ import (
 const replayTries = 10
 
 // Replay takes up to limit records from the head of dead and puts their jobs into the pool, due now, with retry 0
-// and replayed_at in loc (CONTRACT 1.5): each is edited here and swapped in one step. A record
-// that holds no job goes to the tail and counts too, so that one call ends. With dry it only reads.
+// and replayed_at in loc (CONTRACT 1.5): each is edited here and swapped in one step. A record that holds no job, or one
+// that cannot run, since its text is no JSON object, goes to the tail and counts too, so that one call ends. With dry it
+// only reads.
 func (s *Store) Replay(ctx context.Context, limit int, dry bool, loc *time.Location) (Replays, error) {
+	return s.replay(ctx, limit, dry, false, loc)
+}
+
+// ReplayRaw is Replay for those, too, who want the bytes of a text that is no job back in the pool.
+func (s *Store) ReplayRaw(ctx context.Context, limit int, dry bool, loc *time.Location) (Replays, error) {
+	return s.replay(ctx, limit, dry, true, loc)
+}
+
+func (s *Store) replay(ctx context.Context, limit int, dry, raw bool, loc *time.Location) (Replays, error) {
 	if dry {
-		return s.replayDry(ctx, limit, loc)
+		return s.replayDry(ctx, limit, raw, loc)
 	}
 	length, err := s.rdb.LLen(ctx, s.keys.Dead).Result()
 	if err != nil {
@@ -24,7 +35,7 @@ func (s *Store) Replay(ctx context.Context, limit int, dry bool, loc *time.Locat
 	}
 	var done Replays
 	for range min(int64(limit), length) {
-		more, err := s.replayHead(ctx, loc, &done)
+		more, err := s.replayHead(ctx, raw, loc, &done)
 		if err != nil || !more {
 			return done, err
 		}
@@ -33,7 +44,7 @@ func (s *Store) Replay(ctx context.Context, limit int, dry bool, loc *time.Locat
 }
 
 // replayHead moves the record at the head of dead and notes it in done. more is false when dead is empty.
-func (s *Store) replayHead(ctx context.Context, loc *time.Location, done *Replays) (more bool, err error) {
+func (s *Store) replayHead(ctx context.Context, raw bool, loc *time.Location, done *Replays) (more bool, err error) {
 	for range replayTries {
 		head, err := s.rdb.LRange(ctx, s.keys.Dead, 0, 0).Result()
 		if err != nil {
@@ -42,7 +53,7 @@ func (s *Store) replayHead(ctx context.Context, loc *time.Location, done *Replay
 		if len(head) == 0 {
 			return false, nil
 		}
-		moved, err := s.replayRecord(ctx, head[0], loc, done)
+		moved, err := s.replayRecord(ctx, head[0], raw, loc, done)
 		if err != nil || moved {
 			return moved, err
 		}
@@ -50,17 +61,17 @@ func (s *Store) replayHead(ctx context.Context, loc *time.Location, done *Replay
 	return false, fmt.Errorf("replay %s: the head of dead changes all the time, somebody else replays it", s.opts.Topic)
 }
 
-// replayRecord moves the record, if it is still the head of dead: to the pool, or to the tail when it holds no job.
-func (s *Store) replayRecord(ctx context.Context, record string, loc *time.Location, done *Replays) (moved bool, err error) {
+// replayRecord moves the record, if it is still the head of dead: to the pool, or to the tail when it holds no job that can run.
+func (s *Store) replayRecord(ctx context.Context, record string, raw bool, loc *time.Location, done *Replays) (moved bool, err error) {
 	now, err := s.rdb.Time(ctx).Result()
 	if err != nil {
 		return false, fmt.Errorf("replay %s: %w", s.opts.Topic, err)
 	}
-	text, uuid, err := replayText(record, compat.FormatAt(now, loc))
-	if err != nil {
+	text, uuid, left := replayText(record, compat.FormatAt(now, loc), raw)
+	if left != nil {
 		reply, err := s.call(ctx, "replay", setAsideScript, []string{s.keys.Dead}, record)
 		if moved = reply == int64(1); moved {
-			done.Unreadable = append(done.Unreadable, record)
+			done.leave(record, left)
 		}
 		return moved, err
 	}
@@ -73,7 +84,7 @@ func (s *Store) replayRecord(ctx context.Context, record string, loc *time.Locat
 }
 
 // replayDry tells what Replay would do now.
-func (s *Store) replayDry(ctx context.Context, limit int, loc *time.Location) (Replays, error) {
+func (s *Store) replayDry(ctx context.Context, limit int, raw bool, loc *time.Location) (Replays, error) {
 	if limit < 1 {
 		return Replays{}, nil
 	}
@@ -87,9 +98,9 @@ func (s *Store) replayDry(ctx context.Context, limit int, loc *time.Location) (R
 	}
 	var would Replays
 	for _, record := range records {
-		text, _, err := replayText(record, compat.FormatAt(now, loc))
-		if err != nil {
-			would.Unreadable = append(would.Unreadable, record)
+		text, _, left := replayText(record, compat.FormatAt(now, loc), raw)
+		if left != nil {
+			would.leave(record, left)
 			continue
 		}
 		would.Replayed = append(would.Replayed, text)
@@ -97,15 +108,31 @@ func (s *Store) replayDry(ctx context.Context, limit int, loc *time.Location) (R
 	return would, nil
 }
 
-// replayText returns the text a dead record is replayed as, and its uuid.
-func replayText(record, at string) (text, uuid string, err error) {
+// errNoJob is why a record is left in dead whose text would only come back to it.
+var errNoJob = errors.New("the record's text is no job")
+
+// replayText returns the text a dead record is replayed as, and its uuid. One that is no job is replayed with raw only.
+func replayText(record, at string, raw bool) (text, uuid string, err error) {
 	r, err := compat.ParseDeadRecord(record)
 	if err != nil {
 		return "", "", err
 	}
 	text = r.ReplayText(at)
-	if job, err := compat.ParseJob(text); err == nil {
-		uuid = job.UUID()
+	job, err := compat.ParseJob(text)
+	switch {
+	case err == nil:
+		return text, job.UUID(), nil
+	case raw:
+		return text, "", nil
 	}
-	return text, uuid, nil
+	return "", "", errNoJob
+}
+
+// leave notes a record that stays in dead.
+func (r *Replays) leave(record string, why error) {
+	if errors.Is(why, errNoJob) {
+		r.NoJobs = append(r.NoJobs, record)
+		return
+	}
+	r.Unreadable = append(r.Unreadable, record)
 }

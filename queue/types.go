@@ -112,13 +112,13 @@ const (
 	// Settled: done as asked, under our lease.
 	Settled Settlement = iota + 1
 	// Gone: the running entry was absent. A success is fine as it is; a failure was swapped where its
-	// text was found, or its text is with others and ours was dropped.
+	// text was found, or its text is with others and ours was dropped: so it is always once the lease has ended.
 	Gone
 	// Lost: running holds the text under somebody else's lease. Nothing was changed but the mark of a success.
 	Lost
 	// Skipped: the entry of an expired claim was gone, so somebody else has settled it.
 	Skipped
-	// Readded: the text was in no key, so the new one was added.
+	// Readded: the text was taken away within our lease and was in no key, so the new one was added.
 	Readded
 )
 
@@ -165,4 +165,5 @@ type Depths struct {
 type Replays struct {
 	Replayed   []string // the texts that went to the pool, or would go in a dry run
 	Unreadable []string // dead records that are no record of ours or of the old consumer; moved to the tail
+	NoJobs     []string // records whose text is no job, so that it cannot run; likewise, unless they were asked for
 }

@@ -15,21 +15,24 @@ const replayLimit = 10
 type replayFlags struct {
 	limit  int
 	dryRun bool
+	raw    bool
 }
 
 func replayVerb() verb {
 	return verb{
 		name:  "replay",
-		usage: "TOPIC [--limit 10] [--dry-run]",
+		usage: "TOPIC [--limit 10] [--dry-run] [--raw]",
 		short: "put dead jobs back into the pool",
 		long: `
 Takes jobs from the head of delay:dead:TOPIC and puts them into the pool, due now, with retry back at 0 and
-replayed_at set; each in one atomic step. A record that holds no job moves to the tail of dead and is reported.
+replayed_at set; each in one atomic step. A record that holds no job moves to the tail of dead and is reported; so does
+one whose text is no JSON object, since it would only come back to dead: --raw puts its bytes into the pool all the same.
 Prints one line a job. --dry-run shows what would be replayed and changes nothing.`,
 		flags: func(fs *flag.FlagSet) any {
 			f := new(replayFlags)
 			fs.IntVar(&f.limit, "limit", replayLimit, "how many jobs at most")
 			fs.BoolVar(&f.dryRun, "dry-run", false, "show, change nothing")
+			fs.BoolVar(&f.raw, "raw", false, "also texts that are no jobs")
 			return f
 		},
 		run: replay,
@@ -45,7 +48,11 @@ func replay(env Env, c call) int {
 		return usageError(env, replayVerb(), "--limit %d: want at least 1", f.limit)
 	}
 	return withStore(env, c, func(ctx context.Context, s session) int {
-		done, err := s.store.Replay(ctx, f.limit, f.dryRun, s.cfg.Timezone)
+		replay := s.store.Replay
+		if f.raw {
+			replay = s.store.ReplayRaw
+		}
+		done, err := replay(ctx, f.limit, f.dryRun, s.cfg.Timezone)
 		printReplays(env, done, f.dryRun)
 		if err != nil {
 			return report(env, exitFailed, err)
@@ -66,12 +73,15 @@ func printReplays(env Env, done queue.Replays, dry bool) {
 		}
 		fmt.Fprintf(env.Stdout, "%s %s\n", word, uuid)
 	}
+	where := "moved to the tail of dead"
+	if dry {
+		where = "would move to the tail of dead"
+	}
 	if n := len(done.Unreadable); n > 0 {
-		where := "moved to the tail of dead"
-		if dry {
-			where = "would move to the tail of dead"
-		}
 		fmt.Fprintf(env.Stderr, "%d records hold no job: %s\n", n, where)
+	}
+	if n := len(done.NoJobs); n > 0 {
+		fmt.Fprintf(env.Stderr, "%d records hold a text that is no JSON object and cannot run: %s; --raw replays them\n", n, where)
 	}
 	fmt.Fprintf(env.Stdout, "%s %d jobs\n", word, len(done.Replayed))
 }
