@@ -76,6 +76,7 @@ func (c *crew) handle(ctx context.Context, job compat.Job, result *Result) compa
 		return compat.Outcome{Verdict: compat.Failed, Error: fmt.Sprintf("the job's text has %d bytes, more than mode = \"worker\" takes (%d): use mode = \"request\"", len(job.Raw()), frameLimit-jobOverhead)}
 	}
 	e := c.errands.get(job, result)
+	e.claim = compat.ClaimOf(ctx)
 	if ctx.Err() != nil {
 		return unavailable(stoppedUnstarted)
 	}
@@ -101,6 +102,9 @@ func (c *crew) finished(e *errand, o compat.Outcome) compat.Outcome {
 
 // stoppedUnstarted is why a job comes back that no worker has begun.
 const stoppedUnstarted = "the sidecar stopped before the script started"
+
+// lapsedUnstarted is why a job comes back that others may have by now.
+const lapsedUnstarted = "its lease ended before the script started"
 
 // submit gives e to a worker, or lets it wait for one.
 func (c *crew) submit(e *errand) {
@@ -128,6 +132,10 @@ func (c *crew) submit(e *errand) {
 // written now, linked to the others. mu is held.
 func (c *crew) dispatch(now time.Time) (first *resident) {
 	for c.pending.len() > 0 {
+		if c.pending.first().lapsed() {
+			c.pending.pop().end(unavailable(lapsedUnstarted))
+			continue
+		}
 		r := c.pick(c.pending.first())
 		if r == nil {
 			break

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sidecar/compat"
 )
 
 // crewOf makes a crew on a pool without any FPM; its gates are open, and nobody runs it.
@@ -294,5 +296,41 @@ func TestTheCodeIsWatched(t *testing.T) {
 	begin := time.Now()
 	if !w.due(begin) || w.due(begin.Add(codeEvery/2)) || !w.due(begin.Add(2*codeEvery)) {
 		t.Error("it is not looked every 50 ms")
+	}
+}
+
+// lapsing is a claim that lapses when it is told to.
+type lapsing struct{ over bool }
+
+func (l *lapsing) Lapsed() bool { return l.over }
+
+// A process that stood still past its leases must not begin what waits in it: others have it by then.
+func TestWhatHasLapsedIsNotGivenToAWorker(t *testing.T) {
+	now := time.Now()
+	c := crewOf(1, TopicOptions{Topic: "mail"})
+	claims := []*lapsing{{over: true}, {}, {over: true}}
+	for _, claim := range claims {
+		e := c.errands.get(parse(t, `{"a":1}`), nil)
+		e.claim = claim
+		c.pending.push(e)
+	}
+	waiting := c.pending.all()
+	for _, e := range waiting {
+		c.pending.push(e)
+	}
+	r := c.serving(now)
+	c.dispatch(now)
+	if len(r.inHand) != 1 || r.inHand[0] != waiting[1] {
+		t.Errorf("the worker has %v, want the one whose claim holds", r.inHand)
+	}
+	for _, i := range []int{0, 2} {
+		select {
+		case o := <-waiting[i].outcome:
+			if o.Verdict != compat.Unavailable {
+				t.Errorf("the lapsed one is %s, want unavailable", o.Verdict)
+			}
+		default:
+			t.Errorf("the lapsed one at %d has no outcome", i)
+		}
 	}
 }

@@ -10,14 +10,15 @@ import (
 // errand is one job on its way through a crew. Guarded by crew.mu until its outcome is known.
 type errand struct {
 	job       compat.Job
-	id        uint32    // among its worker's
-	by        *resident // who has it; nil while it is pending
-	asked     time.Time // when it came
-	sent      time.Time // when its worker got it
-	alone     bool      // the worker had nothing else then
-	unsent    bool      // it could not be written
-	withdrawn bool      // nobody wants it to start any more
-	result    *Result   // for a person who wants to see all, mostly nil
+	id        uint32       // among its worker's
+	by        *resident    // who has it; nil while it is pending
+	asked     time.Time    // when it came
+	sent      time.Time    // when its worker got it
+	alone     bool         // the worker had nothing else then
+	unsent    bool         // it could not be written
+	withdrawn bool         // nobody wants it to start any more
+	claim     compat.Claim // nil: none that could lapse
+	result    *Result      // for a person who wants to see all, mostly nil
 	outcome   chan compat.Outcome
 }
 
@@ -34,12 +35,15 @@ func (s *errands) get(job compat.Job, result *Result) *errand {
 }
 
 func (s *errands) put(e *errand) {
-	e.job, e.by, e.result = compat.Job{}, nil, nil
+	e.job, e.by, e.claim, e.result = compat.Job{}, nil, nil, nil
 	s.pool.Put(e)
 }
 
 // end makes o known. Nobody but its caller may look at the errand afterwards.
 func (e *errand) end(o compat.Outcome) { e.outcome <- o }
+
+// lapsed reports that others may have the job by now, so that it must not begin.
+func (e *errand) lapsed() bool { return e.claim != nil && e.claim.Lapsed() }
 
 // errandQueue is a queue of errands, oldest first.
 type errandQueue struct {

@@ -8,7 +8,8 @@ import (
 
 // Handler runs the business code of one job. It returns soon after ctx is done: then either the run was
 // stopped (Unavailable), or it could not be (Outcome.Held).
-// Handle is called with a slot held; it imposes the topic's own timeout itself.
+// Handle is called with a slot held; it imposes the topic's own timeout itself. Where the run has to wait before it
+// begins, it must not begin once the claim has lapsed ([compat.ClaimOf] ctx): Unavailable.
 type Handler interface {
 	Handle(ctx context.Context, job compat.Job) compat.Outcome
 }

@@ -142,6 +142,20 @@ func (k *Keeper) reportLostLocked(ctx context.Context, h *held) {
 	log.WarnContext(ctx, "lease lost")
 }
 
+// inHandOf is a claim as the handler sees it.
+type inHandOf struct {
+	keeper *Keeper
+	held   *held
+}
+
+// Lapsed reports that the lease has ended and no renewal was confirmed. It compares with Redis's time as it goes on
+// here, so that it is true at once in a process that stood still.
+func (c inHandOf) Lapsed() bool {
+	c.keeper.mu.Lock()
+	defer c.keeper.mu.Unlock()
+	return c.held.lost || c.held.ends <= c.keeper.clock.now()
+}
+
 // take puts claims into the Keeper's hands, in the order they were claimed.
 func (k *Keeper) take(list []*held) {
 	k.mu.Lock()

@@ -171,3 +171,29 @@ func TestStrangersAreTheTextsNobodyHoldsHere(t *testing.T) {
 		t.Errorf("got %v of none", got)
 	}
 }
+
+// What keeps a process that stood still from running jobs that others have by now.
+func TestAClaimLapsesWithItsLastConfirmedLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := testKeeper(t)
+		claim := inHandOf{k, take(k, "a", "claimed")}
+		pause(t.Context(), 29*time.Second)
+		if claim.Lapsed() {
+			t.Error("lapsed within the lease")
+		}
+		owners, asked := k.renewals()
+		pause(t.Context(), time.Second)
+		if !claim.Lapsed() {
+			t.Error("not lapsed at the end of the lease, with a renewal that nobody confirmed")
+		}
+		k.confirm(t.Context(), owners, asked, []bool{false})
+		if claim.Lapsed() {
+			t.Error("lapsed although the renewal was confirmed")
+		}
+		owners, asked = k.renewals()
+		k.confirm(t.Context(), owners, asked, []bool{true})
+		if !claim.Lapsed() {
+			t.Error("not lapsed although the lease was found lost")
+		}
+	})
+}

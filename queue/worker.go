@@ -56,8 +56,15 @@ func (w *worker) runOne(take, work context.Context, h *held) {
 		w.settler.add(w.rules.giveBack(h))
 		return
 	}
+	claim := inHandOf{w.keeper, h}
+	if claim.Lapsed() { // this process stood still, or Redis was away: others may have the job by now
+		w.solo.leave()
+		w.gate.Release(1)
+		w.settler.add(w.rules.giveBack(h))
+		return
+	}
 	began := time.Now()
-	outcome := w.handle(work, h.job)
+	outcome := w.handle(compat.WithClaim(work, claim), h.job)
 	took := cmp.Or(outcome.Took, time.Since(began))
 	w.solo.leave()
 	w.gate.Release(1)

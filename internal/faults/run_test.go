@@ -137,13 +137,20 @@ func runKind(t *testing.T, k kind, z size, seed uint64) outcome {
 	return o
 }
 
-// warmUp has every child and connection in use once, so that what the shop holds afterwards is what it needs.
+// warmUp has every child, connection and goroutine in use once, so that what the shop holds afterwards is what it needs.
+// Quick jobs come all at once: the sidecars keep a goroutine for each that they ever claimed ahead at a time.
 func (s *shop) warmUp() {
 	s.t.Helper()
-	for range 12 {
-		s.jobs.write(s.t.Context(), perWrite)
+	ctx := s.t.Context()
+	s.jobs.write(ctx, 600)
+	pipe := s.rdb.Pipeline()
+	for i := range 4000 {
+		pipe.RPush(ctx, "delay:ready:"+topicWorker, fmt.Sprintf(`{"uuid":"warm-%d","fate":"warm","us":0}`, i))
 	}
-	if err := s.awaitDrained(s.t.Context(), time.Minute); err != nil {
+	if _, err := pipe.Exec(ctx); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.awaitDrained(ctx, time.Minute); err != nil {
 		s.t.Fatalf("before any fault: %v", err)
 	}
 }

@@ -6,6 +6,9 @@ require_once __DIR__ . '/reject.php';
 
 return function (string $who): Closure {
     return function (array $job) use ($who): void {
+        if ($job['fate'] === 'warm') {
+            return; // not one that is counted
+        }
         $run = sprintf('%s %s %d %d', $job['uuid'], $who, getmypid(), microtime(true) * 1e6);
         $note = function (string $line): void {
             file_put_contents(__DIR__ . '/ledger', $line . "\n", FILE_APPEND);
