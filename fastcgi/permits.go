@@ -68,7 +68,7 @@ func (c *crew) permit(now time.Time) {
 }
 
 // permits is how many jobs may be claimed and not be settled: a window for every worker there is, or could be at
-// once. A worker that has been with one job for long gets none ahead. mu is held.
+// once. A worker that has been with one job for long gets none ahead, nor one that takes long to leave. mu is held.
 func (c *crew) permits(now time.Time) int {
 	open, free := c.topic.pool.standing(c.topic)
 	if c.drained {
@@ -81,7 +81,7 @@ func (c *crew) permits(now time.Time) int {
 	n, have := 0, 0
 	for _, r := range c.residents {
 		have++
-		if len(r.inHand) > 0 && now.Sub(r.since) > patience {
+		if len(r.inHand) > 0 && now.Sub(r.since) > patience || !r.told.IsZero() && now.Sub(r.told) > patience {
 			n += len(r.inHand)
 			continue
 		}

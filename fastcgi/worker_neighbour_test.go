@@ -159,3 +159,19 @@ func TestATightMaxMemoryIsToldAndNoLoop(t *testing.T) {
 		t.Errorf("%v workers ended for 5 jobs", got)
 	}
 }
+
+// While the only worker takes long to leave, no jobs are claimed just to be given back.
+func TestNothingIsClaimedForAWorkerThatTakesLongToLeave(t *testing.T) {
+	f := testenv.StartFPM(t, testenv.FPMOptions{Children: 1})
+	r := newRig(t, f, func(o *fastcgi.PoolOptions) { o.Children = 1 })
+	topic := r.worker("lingers", `if ($job['linger'] ?? false) register_shutdown_function('usleep', 2000000);`, one)
+	r.run()
+	r.opened(topic)
+	wantOutcome(t, topic.Handle(t.Context(), job(t, `{"linger":true}`)), compat.Done, "")
+	topic.Renew()
+	testenv.Poll(t, 5*time.Second, "the worker to leave", func() bool { return r.workers("leaving") == 1 })
+	got := handleAll(t.Context(), topic, 200, numbered(t))
+	if got[compat.Done] != 200 || got[compat.Unavailable] > 100 {
+		t.Errorf("%v", got)
+	}
+}
