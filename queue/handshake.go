@@ -30,12 +30,13 @@ var full = []byte("-ERR max number of clients")
 // whatever is not a proper reply is taken for "unknown", on a new connection, and from then on HELLO is not
 // sent at all; nor is it with protocol = 2. RESP2 does all that the sidecar needs.
 type handshake struct {
-	tls   *tls.Config // nil: none
-	plain atomic.Bool // HELLO is not sent
+	tls   *tls.Config   // nil: none
+	idle  time.Duration // after which a connection is closed
+	plain atomic.Bool   // HELLO is not sent
 }
 
 func newHandshake(protocol int, conf *tls.Config) *handshake {
-	h := &handshake{tls: conf}
+	h := &handshake{tls: conf, idle: idleTimeout + idleTimeout/4}
 	h.plain.Store(protocol == 2)
 	return h
 }
@@ -78,6 +79,7 @@ type helloConn struct {
 	net.Conn
 	handshake     *handshake
 	network, addr string
+	idler         idler
 
 	begun  bool   // something has been written
 	asked  bool   // HELLO is sent and not answered yet
@@ -92,6 +94,9 @@ func (c *helloConn) Write(p []byte) (int, error) {
 	}
 	first := !c.begun
 	c.begun = true
+	if !first {
+		c.idler.use(c.handshake.idle, c.Conn) // the last one: its first exchange is over
+	}
 	if !first || !isHello(p) {
 		return c.Conn.Write(p)
 	}
@@ -114,7 +119,9 @@ func (c *helloConn) Read(p []byte) (int, error) {
 		return 0, c.failed
 	}
 	if !c.asked {
-		return c.Conn.Read(p)
+		n, err := c.Conn.Read(p)
+		c.idler.use(c.handshake.idle, c.Conn)
+		return n, err
 	}
 	c.asked = false
 	_ = c.SetReadDeadline(time.Now().Add(helloTimeout))
@@ -140,10 +147,16 @@ func (c *helloConn) withoutHello(p []byte, why error) (int, error) {
 		c.failed = fmt.Errorf("redis at %s does not know HELLO (%w), and no second connection: %w; set protocol = 2", c.addr, why, err)
 		return 0, c.failed
 	}
-	_ = c.Close()
+	_ = c.Conn.Close()
 	c.Conn = conn
 	c.answer = notKnown
 	return c.Read(p)
+}
+
+// Close closes the connection.
+func (c *helloConn) Close() error {
+	c.idler.stop()
+	return c.Conn.Close()
 }
 
 // isHello reports whether p is the command HELLO in RESP.

@@ -22,8 +22,9 @@ const (
 	readTimeout  = 5 * time.Second
 	writeTimeout = 5 * time.Second
 
-	// idleTimeout is below what servers and firewalls usually allow an idle connection.
-	idleTimeout = time.Minute
+	// idleTimeout is below what servers and firewalls usually allow an idle connection. What an outage made the
+	// client open beyond its needs is closed a little later.
+	idleTimeout = 20 * time.Second
 )
 
 // Open returns a client for the Redis that opts describe; topics are those it will be used for. It connects
