@@ -59,6 +59,10 @@ func kindsOfRedis() []kind {
 			redis: []string{"key-load-delay 500", "loading-process-events-interval-bytes 1024"},
 		},
 		{
+			name: "redis-busy", about: "a script of somebody else runs for too long", redis: []string{"lua-time-limit 20"}, strike: keepBusy, alone: true,
+			oldLoses: "its ZREM is done and the command that adds is refused",
+		},
+		{
 			name: "redis-slow", about: "redis-server stands still (SIGSTOP)", strike: freezeRedis,
 		},
 	}, kindsOfWire()...)
@@ -267,6 +271,30 @@ func loadSlowly(ctx context.Context, s *shop) error {
 	}()
 	s.redis.Start()
 	return <-loaded
+}
+
+// keepBusy has a script of nobody's run until it is killed.
+func keepBusy(ctx context.Context, s *shop) error {
+	if err := s.answers(ctx); err != nil {
+		return err
+	}
+	defer s.outage()()
+	endless := s.redis.Client()
+	ended := make(chan error, 1)
+	go func() { ended <- endless.Eval(ctx, "while true do end", nil).Err() }()
+	linger(ctx, s.away())
+	for {
+		select {
+		case err := <-ended:
+			if err == nil || !strings.Contains(err.Error(), "SCRIPT KILL") {
+				return fmt.Errorf("the endless script: %w", err)
+			}
+			return endless.Close()
+		default:
+			_ = s.rdb.ScriptKill(context.WithoutCancel(ctx)).Err() // answered once the script has run for its limit
+			linger(context.WithoutCancel(ctx), 5*time.Millisecond)
+		}
+	}
 }
 
 // freezeRedis has the server stand still: nobody is told, and what was sent is answered late.
