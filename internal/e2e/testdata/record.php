@@ -1,7 +1,7 @@
 <?php
 // Records every run beside this file: "S uuid" at its start, "E uuid" at its end, in one write each, so that the
 // lines survive a kill. It returns what is called with each job and its text, in both modes. What it does follows
-// from the job: fail_once, sleep_ms, hang, die.
+// from the job: fail, fail_once, sleep_ms, hang, die.
 return function (array $job, string $text): void {
     $runs = __DIR__ . '/runs.log';
     $note = function (string $mark) use ($runs, $job): void {
@@ -21,6 +21,9 @@ return function (array $job, string $text): void {
     }
     if (!empty($job['die'])) {
         posix_kill(getmypid(), 9);
+    }
+    if (!empty($job['fail'])) {
+        throw new RuntimeException('支付回调失败: injected/always');
     }
     if (!empty($job['fail_once']) && ($job['retry'] ?? 0) === 0) {
         throw new RuntimeException('支付回调失败: injected/once');
