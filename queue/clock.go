@@ -7,7 +7,8 @@ import (
 )
 
 // serverClock tells Redis's time between two replies: the time the last reply carried plus what has
-// passed here since by the monotonic clock. The host's wall clock plays no part, so a host whose clock
+// passed here, by the monotonic clock, since that was asked for. So it is never behind: a reply that was
+// long under way, or lay unread in a process that stood still, makes no lease look longer. The host's wall clock plays no part, so a host whose clock
 // is wrong, or is set, moves no due time and no lease.
 type serverClock struct {
 	last atomic.Pointer[reading]
@@ -18,10 +19,10 @@ type reading struct {
 	at     time.Time // monotonic
 }
 
-// set notes that Redis's clock showed server when the reply arrived at the moment at.
-func (c *serverClock) set(server ServerTime, at time.Time) {
+// set notes that Redis's clock showed server in a reply to what was sent at the moment asked.
+func (c *serverClock) set(server ServerTime, asked time.Time) {
 	if !server.IsZero() {
-		c.last.Store(&reading{server: server, at: at})
+		c.last.Store(&reading{server: server, at: asked})
 	}
 }
 

@@ -58,3 +58,17 @@ func TestTheEndOfALeaseCanBeRead(t *testing.T) {
 		}
 	}
 }
+
+// A process may stand still between Redis's answer and the moment it reads it.
+func TestAReplyThatWasLongUnderWayMakesTheClockNoLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var clock serverClock
+		const server ServerTime = 1_732_900_000_000_000
+		asked := time.Now()
+		pause(t.Context(), 4*time.Second)
+		clock.set(server, asked)
+		if got, want := clock.now(), server.Add(4*time.Second); got != want {
+			t.Errorf("got %d, want %d: Redis's clock has gone on meanwhile", got, want)
+		}
+	})
+}

@@ -76,11 +76,12 @@ func (e *expiry) schedule(now time.Time, more bool) {
 
 // expireOnce takes back one batch. more reports that it was full, and that some of it is done.
 func (e *expiry) expireOnce(ctx context.Context) (more bool, err error) {
+	asked := time.Now()
 	claims, now, err := e.store.Expired(ctx, e.batch)
 	if err != nil {
 		return false, err
 	}
-	e.clock.set(now, time.Now())
+	e.clock.set(now, asked)
 	requeued, buried := e.decide(e.hands.strangers(claims))
 	writes := writes{store: e.store, keeper: e.keeper}
 	done := 0

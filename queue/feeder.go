@@ -78,7 +78,7 @@ func (f *Feeder) feedOnce(take, work context.Context) (more bool, err error) {
 // claim takes up to n texts. Once sent, it is not cut short: claims whose reply nobody reads are jobs
 // nobody runs until their leases end.
 func (f *Feeder) claim(take context.Context, n int) (Claims, error) {
-	sent := f.clock.now()
+	sent, asked := f.clock.now(), time.Now()
 	claims, err := f.store.Claim(context.WithoutCancel(take), n)
 	f.answered = time.Now()
 	if err != nil {
@@ -87,7 +87,7 @@ func (f *Feeder) claim(take context.Context, n int) (Claims, error) {
 		}
 		return Claims{}, err
 	}
-	f.clock.set(claims.Now, f.answered)
+	f.clock.set(claims.Now, asked)
 	f.claimed.add(len(claims.List) + claims.Twins)
 	f.metrics.claims.Add(float64(len(claims.List)))
 	f.metrics.twins.Add(float64(claims.Twins))

@@ -11,6 +11,7 @@ import (
 // restingScanner returns a Scanner that has nothing to do but rest: no expired claims for an hour.
 func restingScanner(tracking bool, wake <-chan struct{}) *Scanner {
 	return &Scanner{
+		at:     newStation(),
 		wake:   wake,
 		rhythm: rhythm{scanInterval: 100 * time.Millisecond, tracking: func() bool { return tracking }},
 		expiry: &expiry{next: time.Now().Add(time.Hour)},

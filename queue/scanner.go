@@ -55,12 +55,12 @@ func (s *Scanner) Run(take context.Context) {
 
 // scanOnce promotes one batch.
 func (s *Scanner) scanOnce(ctx context.Context) (Promotion, error) {
+	asked := time.Now()
 	p, err := s.store.Promote(ctx)
 	if err != nil {
 		return p, err
 	}
-	now := time.Now()
-	s.clock.set(p.Now, now)
+	s.clock.set(p.Now, asked)
 	s.due.add(p.Due)
 	if p.Promoted > 0 {
 		s.metrics.promoted.Add(float64(p.Promoted))
@@ -72,7 +72,7 @@ func (s *Scanner) scanOnce(ctx context.Context) (Promotion, error) {
 	s.notePressure(ctx, p.Backpressure)
 	s.noteUnit(ctx, p)
 	s.mu.Lock()
-	s.lastScan = now
+	s.lastScan = time.Now()
 	s.mu.Unlock()
 	return p, nil
 }
