@@ -4,8 +4,12 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS  = -s -w -X main.version=$(VERSION)
 
 # As new a Go as go.mod asks for, fetched where this machine's is older: its standard library is what is shipped, with
-# its faults. `make GOTOOLCHAIN=local …` takes what is there.
-export GOTOOLCHAIN = auto
+# its faults. Where that one cannot be had, and with `make GOTOOLCHAIN=local …`, what is there.
+ifeq ($(origin GOTOOLCHAIN),command line)
+export GOTOOLCHAIN
+else
+export GOTOOLCHAIN := $(shell GOTOOLCHAIN=auto go version >/dev/null 2>&1 && echo auto || echo local)
+endif
 
 # Where `make install` puts things; DESTDIR is for packagers.
 PREFIX  ?= /usr/local
