@@ -40,6 +40,10 @@ type expiry struct {
 // outage notes that Redis did not answer.
 func (e *expiry) outage() { e.away = true }
 
+// answered notes how long Redis took for an answer. For as long as a renewal interval is an outage, too, although nobody
+// was told: what the others have sent meanwhile is on its way.
+func (e *expiry) answered(took time.Duration) { e.away = e.away || took >= e.lease/3 }
+
 // wait returns how long it is until the next look.
 func (e *expiry) wait() time.Duration { return time.Until(e.next) }
 
@@ -57,6 +61,7 @@ func (e *expiry) lookIfTime(ctx context.Context) {
 	more, err := e.expireOnce(ctx)
 	e.trouble.note(ctx, err)
 	e.away = err != nil
+	e.answered(time.Since(now))
 	e.schedule(now, more)
 }
 
@@ -82,6 +87,9 @@ func (e *expiry) expireOnce(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	e.clock.set(now, asked)
+	if time.Since(asked) >= e.lease/3 {
+		return false, nil // see answered
+	}
 	requeued, buried := e.decide(e.hands.strangers(claims))
 	writes := writes{store: e.store, keeper: e.keeper}
 	done := 0

@@ -89,6 +89,27 @@ func TestAScannerLeavesWhatItsOwnProcessHolds(t *testing.T) {
 	}
 }
 
+// Redis stood still for less than the client waits: nobody was told, but the others' leases have ended all the same, and
+// what they sent is on its way.
+func TestAfterASlowAnswerTheOthersMayRenewFirst(t *testing.T) {
+	lease := func(o *queue.Options) { o.Lease = 4500 * time.Millisecond }
+	b := newBench(t, lease)
+	f := startFlow(t, b, lease, newRuns().handler(done))
+	eventually(t, "a scan", func() bool { return !f.consumer.Health().LastScan.IsZero() })
+	b.do(t, "ZADD", b.keys.Running, b.nowMS(t)+1000, text("a"))
+	resume := b.server.Pause()
+	wait(t.Context(), 2500*time.Millisecond) // longer than to the next look, whenever that is
+	back := time.Now()
+	resume()
+	eventually(t, "the claim to be taken back", func() bool { return b.size(t, b.keys.Pool) == 1 })
+	if took := time.Since(back); took < time.Second {
+		t.Errorf("taken back %s after Redis went on, want about 1.5s", took)
+	}
+	if n := f.sum(t, "sidecar_redis_errors_total"); n != 0 {
+		t.Errorf("%v errors, want none", n)
+	}
+}
+
 func TestAfterAnOutageTheOthersMayRenewFirst(t *testing.T) {
 	lease := func(o *queue.Options) { o.Lease = 4500 * time.Millisecond }
 	b := newBench(t, lease, "appendonly yes", "appendfsync always")

@@ -33,21 +33,29 @@ func newKeeper(store *Store, lease time.Duration, clock *serverClock, metrics *t
 
 // Run renews until ctx is done.
 func (k *Keeper) Run(ctx context.Context) {
-	tick := k.lease / 3
-	again := backoff{most: min(time.Second, tick)}
-	for k.at.at(resting); pause(ctx, tick); k.at.at(resting) {
-		for again.reset(); ; again.wait(ctx) {
-			k.at.at(renewing)
-			if err := k.renewOnce(ctx); err == nil || ctx.Err() != nil {
-				break
-			}
-		}
-		if again.failures > 0 {
-			// What was confirmed just now may be a lease asked for long ago that ends soon.
-			_ = k.renewOnce(ctx) // it has noted its own error
-		}
+	for k.at.at(resting); pause(ctx, k.lease/3); k.at.at(resting) {
+		k.at.at(renewing)
+		k.round(ctx)
 	}
 }
+
+// round renews until that has worked.
+func (k *Keeper) round(ctx context.Context) {
+	began := time.Now()
+	for again := (backoff{most: patienceAfter(k.lease)}); ; again.wait(ctx) {
+		if err := k.renewOnce(ctx); err == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	if time.Since(began) >= k.lease/6 {
+		// What was confirmed just now was asked for some time ago: it may end soon, or have ended on the way.
+		_ = k.renewOnce(ctx) // it has noted its own error
+	}
+}
+
+// patienceAfter bounds the wait after an outage until claims under such a lease are renewed and settled: the other
+// consumers leave them a third of it.
+func patienceAfter(lease time.Duration) time.Duration { return min(time.Second, lease/6) }
 
 // renewOnce moves on all leases in hand. With nothing to ask it says nothing about Redis.
 func (k *Keeper) renewOnce(ctx context.Context) error {

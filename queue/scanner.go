@@ -36,6 +36,7 @@ func (s *Scanner) Run(take context.Context) {
 	again := backoff{most: time.Second}
 	for take.Err() == nil {
 		s.at.at(promoting)
+		asked := time.Now()
 		p, err := s.scanOnce(take)
 		s.trouble.note(take, err)
 		if err != nil {
@@ -46,6 +47,7 @@ func (s *Scanner) Run(take context.Context) {
 		}
 		again.reset()
 		answered := time.Now()
+		s.expiry.answered(answered.Sub(asked))
 		s.lookForExpired(take)
 		if p.Promoted < s.batch {
 			s.rest(take, p, answered)

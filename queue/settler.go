@@ -95,7 +95,7 @@ func (s *Settler) Run(final context.Context) {
 }
 
 func (s *Settler) run(final context.Context, g *group) {
-	again := backoff{most: time.Second}
+	again := backoff{most: patienceAfter(s.keeper.lease)}
 	for {
 		batch := g.take(final)
 		if len(batch) == 0 {
