@@ -1,8 +1,10 @@
 package queue_test
 
 import (
+	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"testing"
 
 	"sidecar/queue"
@@ -105,6 +107,55 @@ func TestClaimIsBounded(t *testing.T) {
 	if err != nil || len(c.List) != 500 {
 		t.Errorf("claimed %d, %v, want 500", len(c.List), err)
 	}
+}
+
+// Large texts come a few at a time, or 48 of 20 MB would take a GB of Redis's memory and of ours.
+func TestClaimIsBoundedInBytes(t *testing.T) {
+	b := newBench(t, nil)
+	sized := func(name string, n int) string { return name + strings.Repeat("x", n-len(name)) }
+	for i := range 4 {
+		b.ready(t, sized(fmt.Sprint("huge", i), 3<<20))
+	}
+	for i := range 5 {
+		b.ready(t, sized(fmt.Sprint("half", i), 600<<10))
+	}
+	for i := range 60 {
+		b.ready(t, fmt.Sprint("small", i))
+	}
+	for i, want := range []int{1, 1, 1, 1, 2, 2, 48, 13, 0} {
+		c, err := b.Claim(t.Context(), 48)
+		if err != nil || len(c.List) != want || c.More != (want > 0 && want != 13) {
+			t.Errorf("claim %d took %d texts (more: %v), %v, want %d", i, len(c.List), c.More, err, want)
+		}
+	}
+	if n := b.size(t, b.keys.Running); n != 69 {
+		t.Errorf("%d in running, want all 69", n)
+	}
+}
+
+func TestClaimReadsNoMoreOfReadyThanItMayTake(t *testing.T) {
+	b := newBench(t, nil)
+	b.ready(t, strings.Repeat("a", 2<<20))
+	for i := range 31 {
+		b.ready(t, fmt.Sprint(i)+strings.Repeat("b", 2<<20))
+	}
+	before := b.luaMemory(t)
+	if c, err := b.Claim(t.Context(), 32); err != nil || len(c.List) != 1 {
+		t.Fatalf("claimed %d, %v, want 1", len(c.List), err)
+	}
+	if grown := b.luaMemory(t) - before; grown > 16<<20 {
+		t.Errorf("Lua's memory has grown by %d MB for one text of 2 MB", grown>>20)
+	}
+}
+
+// luaMemory is what the Lua interpreter holds, in bytes.
+func (b bench) luaMemory(t testing.TB) int {
+	t.Helper()
+	n, err := strconv.Atoi(b.rdb.InfoMap(t.Context(), "memory").Val()["Memory"]["used_memory_lua"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 func TestClaimPutsATextOffWhileItsTwinRuns(t *testing.T) {

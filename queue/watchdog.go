@@ -147,8 +147,10 @@ func (w *watchdog) ask(ctx context.Context, question func() error) (reason error
 
 // excuse returns why no claim is to be expected, nil if there is no such reason.
 func (f *flow) excuse(gate Gate) error {
-	if err := gate.Blocked(); err != nil {
-		return err
+	if at := f.feeder.at; !at.is(claiming) && !at.is(sorting) { // else it has slots, and those may be all there are
+		if err := gate.Blocked(); err != nil {
+			return err
+		}
 	}
 	for _, t := range []*trouble{f.scanner.trouble, f.feeder.trouble, f.feeder.intake.trouble} {
 		if err := t.current(); err != nil && !lostOnTheWay(err) { // Redis itself has said why not

@@ -16,6 +16,7 @@ type proxy struct {
 
 	mu      sync.Mutex
 	loading bool                // guarded by mu: every command is answered with LOADING
+	deafTo  string              // guarded by mu: commands that hold this text are swallowed
 	conns   map[net.Conn]*relay // guarded by mu, by the client's side
 }
 
@@ -67,6 +68,19 @@ func (p *proxy) isLoading() bool {
 	return p.loading
 }
 
+// setDeafTo makes the proxy swallow commands that hold the text, or none with "".
+func (p *proxy) setDeafTo(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.deafTo = text
+}
+
+func (p *proxy) isDeafTo(chunk []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.deafTo != "" && bytes.Contains(chunk, []byte(p.deafTo))
+}
+
 // swallow forgets all connections of now as a firewall does: what is sent on them arrives nowhere, and no reset
 // says so. New ones work. It returns how many there were.
 func (p *proxy) swallow() int {
@@ -112,6 +126,7 @@ func (p *proxy) requests(r *relay, client, server net.Conn) {
 			return
 		}
 		switch {
+		case p.isDeafTo(buf[:n]):
 		case p.isLoading():
 			_, err = io.WriteString(client, strings.Repeat("-LOADING Redis is loading the dataset in memory\r\n", commandsIn(buf[:n])))
 		default:
