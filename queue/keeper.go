@@ -125,6 +125,7 @@ func (k *Keeper) loseLocked(ctx context.Context, h *held) {
 		return
 	}
 	h.lost = true
+	h.leases = h.leases[:1] // those asked for were never set: a script must not take one for a lease that still runs
 	if !h.settled { // else its settlement has most likely run and only the reply is missing: the Settler finds out
 		k.reportLostLocked(ctx, h)
 	}

@@ -197,3 +197,17 @@ func TestAClaimLapsesWithItsLastConfirmedLease(t *testing.T) {
 		}
 	})
 }
+
+// Settling looks at when the lease ends where the entry is gone (DESIGN 4): a renewal that was refused must not count.
+func TestALostClaimIsSettledUnderNoLeaseThatWasOnlyAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := testKeeper(t)
+		h := take(k, "a", "claimed")
+		pause(t.Context(), time.Minute)
+		owners, asked := k.renewals()
+		k.confirm(t.Context(), owners, asked, []bool{true})
+		if leases := beginWrite(k, h); leases.held != "claimed" || leases.next != "" {
+			t.Errorf("settles under %s or %q, want the first only", leases.held, leases.next)
+		}
+	})
+}
