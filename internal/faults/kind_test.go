@@ -30,6 +30,6 @@ type kind struct {
 
 // kinds are all kinds of faults, the mixture of them last.
 func kinds() []kind {
-	all := slices.Concat(kindsOfProcess(), kindsOfRedis())
+	all := slices.Concat(kindsOfProcess(), kindsOfStep(), kindsOfRedis())
 	return append(all, mixture(all))
 }

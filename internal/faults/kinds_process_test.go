@@ -28,6 +28,8 @@ func kindsOfProcess() []kind {
 			fpm: testenv.FPMOptions{ProcessControlTimeout: 10 * time.Second}, alone: true,
 		},
 		{name: "fpm-restart", about: "FPM stopped, for up to a second, and started", strike: restartFPM},
+		diskFull(),
+		replayKilled(),
 		{name: "old-kill", about: "SIGKILL of a worker or scanner of the old consumer", strike: killOldWorker, harmless: true},
 	}
 }

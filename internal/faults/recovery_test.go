@@ -48,13 +48,17 @@ type usage struct {
 	Clients     int    `json:"clients"`     // connections that Redis has
 }
 
-// slack is how much of each may be more than before: pools grow by use, and a scrape is a connection, too. A leak
-// grows with the number of strikes.
-const slack = 8
+// slack is how much of each may be more than before: pools grow by use, and a scrape is a connection, too. A sidecar
+// keeps one goroutine for each job that it ever had claimed at a time, so one worker's claims ahead may come on top.
+// A leak grows with the number of strikes.
+const (
+	slack          = 10
+	goroutineSlack = 64
+)
 
 func (u usage) exceeds(before usage) bool {
 	for i := range u.Goroutines {
-		if u.Goroutines[i] > before.Goroutines[i]+slack || u.Descriptors[i] > before.Descriptors[i]+slack {
+		if u.Goroutines[i] > before.Goroutines[i]+goroutineSlack || u.Descriptors[i] > before.Descriptors[i]+slack {
 			return true
 		}
 	}

@@ -42,6 +42,8 @@ type shop struct {
 	ledger   *ledger
 	jobs     *producer
 
+	moment int // the next of moments
+
 	mu        sync.Mutex
 	marks     []mark          // guarded by mu: what strikes did
 	forgotten map[string]bool // guarded by mu: the jobs that Redis forgot, by uuid

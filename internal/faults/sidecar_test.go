@@ -31,6 +31,7 @@ type sidecar struct {
 	log    string // path of its log, which is appended to by each start
 
 	redis   string // the lines of [redis]
+	mounted bool   // its bridge_dir is a file system of its own
 	changes int    // how often its configuration was changed while it ran
 
 	cmd  *exec.Cmd
