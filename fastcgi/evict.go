@@ -30,6 +30,9 @@ func (p *Pool) granted(w *waiter, leave bool) (got int, over bool) {
 func (p *Pool) toGiveUp(t *Topic) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if len(p.waiting) > 0 {
+		p.press() // what was refused when they came may be right by now
+	}
 	return t.giveUp
 }
 
@@ -96,8 +99,17 @@ func (t *Topic) poorerThan(other *Topic) bool {
 	return (t.used-t.giveUp)*other.opts.Weight < (other.used-other.giveUp)*t.opts.Weight
 }
 
-// mayTakeFrom reports that t with one slot more would still be no richer than other is now.
+// mayTakeFrom reports that t is due, or with one slot more would still be no richer than other is now. A topic's last
+// slot stays with it for its turn.
 func (t *Topic) mayTakeFrom(other *Topic) bool {
-	after, now := (t.used+1)*other.opts.Weight, (other.used-other.giveUp)*t.opts.Weight
-	return after < now || after == now && time.Since(other.granted) >= slotSlice
+	left, at := other.used-other.giveUp, time.Now()
+	if left <= 1 && at.Before(other.turn) {
+		return false
+	}
+	kept := at.Sub(other.granted) >= slotSlice
+	if t.isDue(at) {
+		return left > 1 || kept
+	}
+	after, now := (t.used+1)*other.opts.Weight, left*t.opts.Weight
+	return after < now || after == now && kept
 }

@@ -3,8 +3,10 @@ package fastcgi
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -22,6 +24,37 @@ func openPoolWith(children int, topics ...TopicOptions) (*Pool, []*Topic) {
 		made = append(made, t)
 	}
 	return p, made
+}
+
+// Where the weights add up to more than there are slots, a light topic's share is less than one: it has one now and then.
+func TestALightTopicIsNotStarved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, topics := openPoolWith(4, TopicOptions{Topic: "heavy", Weight: 5}, TopicOptions{Topic: "light", Weight: 1}, TopicOptions{Topic: "lighter", Weight: 1})
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		ran := make([]time.Duration, len(topics))
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		for i, takes := range []time.Duration{100 * time.Millisecond, time.Millisecond, 10 * time.Millisecond} {
+			for range 4 {
+				wg.Go(func() {
+					for ctx.Err() == nil && topics[i].Acquire(ctx, 1) == 1 {
+						time.Sleep(takes) // the bubble's time
+						mu.Lock()
+						ran[i] += takes
+						mu.Unlock()
+						topics[i].Release(1)
+					}
+				})
+			}
+		}
+		wg.Wait()
+		for i, least := range []time.Duration{time.Minute, 100 * time.Millisecond, time.Second} { // of 2 minutes
+			if ran[i] < least {
+				t.Errorf("%s ran for %v of 30s on 4 slots", topics[i].opts.Topic, ran[i])
+			}
+		}
+	})
 }
 
 // Two topics that always want more share what is given back by their weights.

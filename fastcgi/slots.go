@@ -52,6 +52,9 @@ func (p *Pool) leave(w *waiter) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.waiting = slices.DeleteFunc(p.waiting, func(other *waiter) bool { return other == w })
+	if !slices.ContainsFunc(p.waiting, func(other *waiter) bool { return other.topic == w.topic }) {
+		w.topic.without = time.Time{}
+	}
 	return w.got
 }
 
@@ -64,8 +67,7 @@ func (p *Pool) grant() {
 			break
 		}
 		w.got++
-		w.topic.used++
-		w.topic.granted = time.Now()
+		w.topic.take(time.Now())
 		p.used++
 	}
 	p.waiting = slices.DeleteFunc(p.waiting, func(w *waiter) bool {
@@ -78,13 +80,36 @@ func (p *Pool) grant() {
 	p.press()
 }
 
-// poorest returns the waiter whose topic would have the smallest share with one slot more; the first of equals.
+// take gives the topic a slot. One that had to wait for its turn has it for a while now.
+func (t *Topic) take(now time.Time) {
+	if t.isDue(now) && !now.Before(t.turn) {
+		t.turn = now.Add(slotSlice)
+	}
+	t.used++
+	t.granted, t.without = now, time.Time{}
+}
+
+// isDue reports that the topic is to have a slot before all others: it has none, and has waited for long. Where there are
+// fewer slots than the weights add up to, its share is less than one, and by shares alone it would never get any.
+func (t *Topic) isDue(now time.Time) bool {
+	return t.used == 0 && (now.Before(t.turn) || !t.without.IsZero() && now.Sub(t.without) >= slotSlice)
+}
+
+// poorest returns the waiter whose topic is due, or else would have the smallest share with one slot more; the first of
+// equals.
 func (p *Pool) poorest() *waiter {
 	var poorest *waiter
+	now := time.Now()
 	for _, w := range p.waiting {
 		t := w.topic
 		if w.got == w.most || t.used >= t.opts.Workers || !t.gate.admits(t.used) {
 			continue
+		}
+		if t.used == 0 && t.without.IsZero() {
+			t.without = now
+		}
+		if t.isDue(now) {
+			return w
 		}
 		// (used+1)/weight compared crosswise
 		if poorest == nil || (t.used+1)*poorest.topic.opts.Weight < (poorest.topic.used+1)*t.opts.Weight {

@@ -24,6 +24,8 @@ type Topic struct {
 	used     int // slots in use
 	gate     gate
 	granted  time.Time // the last slot
+	without  time.Time // since when it waits and has no slot at all; else zero
+	turn     time.Time // until when it keeps one, however small its share
 	crewRuns bool
 	giveUp   int // slots that its crew has been asked to give up, and has not yet
 }

@@ -1,6 +1,7 @@
 package fastcgi_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -174,4 +175,30 @@ func TestNothingIsClaimedForAWorkerThatTakesLongToLeave(t *testing.T) {
 	if got[compat.Done] != 200 || got[compat.Unavailable] > 100 {
 		t.Errorf("%v", got)
 	}
+}
+
+// A topic whose weight is worth less than one child gets a worker now and then, also while another keeps all it has busy.
+func TestALightTopicsWorkerGetsItsTurn(t *testing.T) {
+	f := testenv.StartFPM(t, testenv.FPMOptions{})
+	r := newRig(t, f)
+	heavy := r.worker("heavy", `usleep(20000);`, func(o *fastcgi.TopicOptions) { o.Weight, o.MinWorkers = 5, 2 })
+	light := r.worker("light", "", func(o *fastcgi.TopicOptions) { o.Topic = "light" })
+	plain := r.handler("ok", func(o *fastcgi.TopicOptions) { o.Topic = "plain" })
+	r.run()
+	for _, topic := range []*fastcgi.Topic{heavy, light, plain} {
+		r.opened(topic)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { handleAll(ctx, heavy, 1<<20, numbered(t)) })
+	testenv.Poll(t, 10*time.Second, "the heavy topic to have all", func() bool { return fastcgi.TopicSlots(heavy) == 2 })
+	for name, topic := range map[string]*fastcgi.Topic{"light": light, "plain": plain} {
+		turn, stop := context.WithTimeout(ctx, 15*time.Second)
+		if got := handleAll(turn, topic, 20, numbered(t)); got[compat.Done] != 20 {
+			t.Errorf("%s: %v", name, got)
+		}
+		stop()
+	}
+	cancel()
+	wg.Wait()
 }
