@@ -4,14 +4,19 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"sidecar/internal/config"
 )
 
+// position matches a fault: the file, its line and column or its line, or neither for what the whole file lacks.
+var position = regexp.MustCompile(`^sidecar\.toml:(?:([0-9]+):(?:[0-9]+:)?)? \S`)
+
 // FuzzLoadConfig feeds any file, with a password in its url and one in the environment. Nothing may panic, every
-// error has a line for each fault and names the file, and nothing that is printed holds a password.
+// error has a line for each fault, which says where it is, and nothing that is printed holds a password.
 func FuzzLoadConfig(f *testing.F) {
 	paths, err := filepath.Glob(filepath.Join(corpus, "*.toml"))
 	if err != nil {
@@ -33,9 +38,15 @@ func FuzzLoadConfig(f *testing.F) {
 		url := fmt.Sprintf("redis.url = \"redis://:%s%s%s@127.0.0.1:6379/0\"\n", before, token, after)
 		c, err := config.Parse("sidecar.toml", []byte(url+text), env(token))
 		if err != nil {
+			lines := strings.Count(url+text, "\n") + 1
 			for line := range strings.Lines(err.Error()) {
-				if !strings.HasPrefix(line, "sidecar.toml:") {
-					t.Errorf("a fault without the file: %q", line)
+				at := position.FindStringSubmatch(line)
+				if at == nil {
+					t.Errorf("a fault without its place: %q", line)
+					continue
+				}
+				if n, err := strconv.Atoi(at[1]); at[1] != "" && (err != nil || n < 1 || n > lines) {
+					t.Errorf("a fault outside of the %d lines: %q", lines, line)
 				}
 			}
 			if strings.Contains(err.Error(), token) {
