@@ -20,14 +20,14 @@ local reply = {string.format('%d%06d', t[1], t[2]), '', 0, 0}
 redis.call('ZREMRANGEBYRANK', KEYS[2], 1, 0) -- as in promote: meet every refusal first
 redis.call('ZREMRANGEBYRANK', KEYS[3], 1, 0)
 local texts, bytes, want, most = {}, 0, 1, tonumber(ARGV[1])
-repeat -- a few at a time, as short as those seen, so that large ones do not fill Redis's memory
+repeat -- one, then ever more at a time, so that large ones do not fill Redis's memory
   local some = redis.call('LRANGE', KEYS[1], #texts, #texts + want - 1)
   for i = 1, #some do
     if bytes >= tonumber(ARGV[4]) or #texts >= most then break end
     texts[#texts + 1], bytes = some[i], bytes + #some[i]
   end
   local full = #some < want or bytes >= tonumber(ARGV[4])
-  want = full and 0 or math.min(most - #texts, 32)
+  want = full and 0 or math.min(most - #texts, 2 * want)
 until want <= 0
 local n = #texts
 if n == 0 then return reply end
