@@ -19,6 +19,9 @@ FUZZTIME    ?= 10s
 GOTESTFLAGS ?=
 BENCH       ?= .
 
+MODEL_CHECKS ?= 2000
+MODEL_STEPS  ?= 100
+
 # Developer tools, pinned here and never in go.mod: gofast needs an old golang.org/x/tools (docs/decisions/0006).
 GOFUMPT       = go run mvdan.cc/gofumpt@v0.12.0
 GOLANGCI_LINT = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -93,6 +96,11 @@ fuzz: ## Run every fuzz target in turn, FUZZTIME=10s each
 .PHONY: vuln
 vuln: ## Known vulnerabilities that the code reaches (GOVULNDB=url of another database)
 	GOVULNCHECK='$(GOVULNCHECK)' deploy/scripts/vuln.sh
+
+.PHONY: model
+model: ## The model test of the key state machine, for minutes: MODEL_CHECKS=2000 lives of MODEL_STEPS=100 steps
+	@$(DEPS) test
+	go test -run='^TestModel' -timeout=60m ./queue -rapid.checks=$(MODEL_CHECKS) -rapid.steps=$(MODEL_STEPS)
 
 .PHONY: vectors
 vectors: ## Write testdata/wire anew with this machine's PHP

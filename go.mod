@@ -14,6 +14,7 @@ require (
 	github.com/rs/zerolog v1.33.0
 	github.com/yookoala/gofast v0.8.0
 	go.uber.org/automaxprocs v1.6.0
+	pgregory.net/rapid v1.3.0
 )
 
 require (
@@ -32,5 +33,4 @@ require (
 	golang.org/x/tools v0.0.0-20200908211811-12e1bf57a112 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 	gopkg.in/tomb.v1 v1.0.0-20141024135613-dd632973f1e7 // indirect
-	pgregory.net/rapid v1.3.0 // indirect
 )

@@ -76,16 +76,21 @@ func (k *Keeper) renewOnce(ctx context.Context) error {
 // renewals lists what to ask for. Of a claim whose lease is in doubt, each of its possible leases is
 // asked to move to the same next one: at most one of them is the entry's score, and those after it find
 // the entry moved already, which counts as done. So the answer to the last is the answer for the claim.
+//
+// Two claims of one text, of which the first was taken away, ask for leases of their own: or the first would find the
+// second's lease to be its own, and settle under it.
 func (k *Keeper) renewals() (owners []*held, renewals []Renewal) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.clock.now()
+	apart := make(map[string]time.Duration) // by text, what the next claim of it asks for beyond the lease
 	for h := range k.held {
 		if h.lost || h.writing {
 			continue
 		}
 		if len(h.leases) == 1 || h.aimed <= now {
-			h.aimed = now.Add(k.lease)
+			h.aimed = now.Add(k.lease + apart[h.text])
+			apart[h.text] += time.Millisecond
 			h.leases = append(h.leases, leaseAt(h.aimed))
 		}
 		next := h.leases[len(h.leases)-1]

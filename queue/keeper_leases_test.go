@@ -61,6 +61,27 @@ func TestALeaseIsAskedForAgainUntilItIsConfirmed(t *testing.T) {
 	})
 }
 
+// The first claim's lease has ended, another sidecar took the entry, and a twin of the text was claimed here: only one of
+// the two holds the entry, and what the other asks for must not be the same score.
+func TestTwoClaimsOfOneTextAskForLeasesOfTheirOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := testKeeper(t)
+		take(k, "a", "taken away")
+		take(k, "a", "held")
+		take(k, "b", "held")
+		_, asked := k.renewals()
+		next := map[string][]Lease{}
+		for _, r := range asked {
+			next[r.Text] = append(next[r.Text], r.Next)
+		}
+		slices.Sort(next["a"])
+		want := []Lease{lease(30 * time.Second), lease(30*time.Second + time.Millisecond)}
+		if !slices.Equal(next["a"], want) || !slices.Equal(next["b"], want[:1]) {
+			t.Errorf("asked for %v, want %v and %v", next, want, want[:1])
+		}
+	})
+}
+
 func TestAfterALongOutageEachPossibleLeaseIsMovedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := testKeeper(t)

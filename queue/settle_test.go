@@ -126,11 +126,11 @@ func TestSettlingWhenTheRunningEntryIsGone(t *testing.T) {
 		"failure within the lease":             {verb: "requeue", want: queue.Readded, keys: Keys{Pool: map[string]string{"j'": "5s"}}},
 		"failure within the lease, a twin":     {verb: "requeue", found: inReady, want: queue.Readded, keys: Keys{Pool: map[string]string{"j'": "5s"}, Ready: []string{"j"}}},
 		"failure, ended, with the others":      {verb: "requeue", ended: true, found: inReady, want: queue.Gone, keys: Keys{Ready: []string{"j"}}},
-		"failure, ended, nowhere":              {verb: "requeue", ended: true, want: queue.Readded, keys: Keys{Pool: map[string]string{"j'": "5s"}}},
+		"failure, ended, nowhere":              {verb: "requeue", ended: true, want: queue.Gone},
 		"last failure, text in the pool":       {verb: "bury", found: inPool, want: queue.Gone, keys: Keys{Dead: []string{"dead j"}}},
 		"last failure within the lease":        {verb: "bury", want: queue.Readded, keys: Keys{Dead: []string{"dead j"}}},
 		"last failure, ended, with the others": {verb: "bury", ended: true, found: inReady, want: queue.Gone, keys: Keys{Ready: []string{"j"}}},
-		"last failure, ended, nowhere":         {verb: "bury", ended: true, want: queue.Readded, keys: Keys{Dead: []string{"dead j"}}},
+		"last failure, ended, nowhere":         {verb: "bury", ended: true, want: queue.Gone},
 	}
 	server := newBench(t, nil).server
 	for name, test := range tests {

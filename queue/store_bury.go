@@ -9,7 +9,7 @@ import "context"
 func (s *Store) Bury(ctx context.Context, list []Burial) ([]SettleResult, error) {
 	results := make([]SettleResult, 0, len(list))
 	for part := range chunks(list, func(b Burial) int { return len(b.Text) + len(b.Record) }) {
-		keys := []string{s.keys.Running, s.keys.Dead, s.keys.Pool, s.keys.Ready}
+		keys := []string{s.keys.Running, s.keys.Dead, s.keys.Pool}
 		args := make([]any, 0, 1+6*len(part))
 		args = append(args, markDone)
 		for _, b := range part {

@@ -11,18 +11,14 @@
 --            or 0; 1 = the claim was read by expired, else 0
 --
 -- Returns per job, LAST JOB FIRST so that texts for ready keep their order, a number: 1 = swapped,
--- 2 = the entry was gone and the text lies elsewhere, 3 = somebody else holds it, nothing changed,
--- 4 = gone, expired: skipped, 5 = gone, added anew; or the error with which Redis refused the new
--- text, nothing changed then.
+-- 2 = the entry was gone and the text is with others, 3 = somebody else holds it, nothing changed,
+-- 4 = gone, expired: skipped, 5 = gone within its lease, added anew; or the error with which Redis
+-- refused the new text, nothing changed then.
 
 if redis.replicate_commands then redis.replicate_commands() end
 local t = redis.call('TIME') -- seconds, microseconds
 local now = t[1] * 1000 + t[2] / 1000
 redis.call('ZREMRANGEBYRANK', KEYS[1], 1, 0) -- as in promote: meet every refusal first
-
-local function in_ready(text) -- only its head, and only where the server can look (from 6.0.6 on)
-  return type(redis.pcall('LPOS', KEYS[3], text, 'MAXLEN', 1000)) == 'number'
-end
 
 local function add(text, delay, head)
   if head == '1' then return redis.pcall('LPUSH', KEYS[3], text) end
@@ -30,27 +26,35 @@ local function add(text, delay, head)
 end
 
 -- What becomes of a job whose running entry is gone (DESIGN 4); 6 = swap it where it lies in the pool.
-local function gone(text, ends, new)
-  if redis.call('ZSCORE', KEYS[2], new) or redis.call('ZSCORE', KEYS[1], new) or in_ready(new) then
+-- ends is what was confirmed: a renewal under way may have found the entry gone already. An error is of this job
+-- alone: those before it are through, and their results must be told.
+local function gone(text, ends, new, expired)
+  if expired == '1' then return 4 end
+  local there = redis.pcall('ZSCORE', KEYS[2], new)
+  if type(there) == 'table' then return nil, there.err end
+  -- Of ready only its head, and only where the server can look (from 6.0.6 on).
+  local near = redis.pcall('LPOS', KEYS[3], new, 'MAXLEN', 1000)
+  if there or redis.call('ZSCORE', KEYS[1], new) or type(near) == 'number' then
     return 2 -- an earlier try came through and only its reply was lost
   end
   if redis.call('ZSCORE', KEYS[2], text) then return 6 end
-  return (ends > now or not in_ready(text)) and 5 or 2
+  return ends > now and 5 or 2 -- after its lease it is with whoever took it
 end
 
 local reply = {}
 for i = #ARGV - 7, 3, -8 do
   local text, held, next, new = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2]), ARGV[i + 3]
-  local mark, result = tonumber(ARGV[i + 6]), 1
-  local score = tonumber(redis.call('ZSCORE', KEYS[1], text))
+  local mark, score = tonumber(ARGV[i + 6]), tonumber(redis.call('ZSCORE', KEYS[1], text))
+  local result, err = 1, nil
   if not score then
-    result = ARGV[i + 7] == '1' and 4 or gone(text, math.max(held or 0, next or 0), new)
+    result, err = gone(text, held or 0, new, ARGV[i + 7])
   elseif score ~= held and score ~= next then
     result = 3
   end
-  local added = (result == 1 or result > 4) and add(new, ARGV[i + 4], ARGV[i + 5])
-  if type(added) == 'table' then
-    result, mark = added.err, 0
+  local added = (result == 1 or result and result > 4) and add(new, ARGV[i + 4], ARGV[i + 5])
+  err = type(added) == 'table' and added.err or err
+  if err then
+    result, mark = err, 0
   elseif result == 1 then
     redis.call('ZREM', KEYS[1], text)
   elseif result == 6 then
