@@ -101,7 +101,10 @@ func (c *RedisCluster) Addrs() []string {
 
 // Client returns a client of the test's own, which is closed with the test. It follows slots wherever they go.
 func (c *RedisCluster) Client() *redis.ClusterClient {
-	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addrs(), MaxRedirects: 16, DisableIdentity: true})
+	client := redis.NewClusterClient(&redis.ClusterOptions{
+		Addrs: c.Addrs(), MaxRedirects: 8, DisableIdentity: true,
+		ClusterStateReloadInterval: time.Second, // or it asks a dead node for a minute
+	})
 	c.t.Cleanup(func() { _ = client.Close() })
 	return client
 }

@@ -43,6 +43,7 @@ if try('ltrim', redis.pcall('LTRIM', KEYS[2], 0, -1)) then
 end
 if #KEYS == 5 then
   try('get', redis.pcall('GET', KEYS[5]))
+  try('mget', redis.pcall('MGET', KEYS[5])) -- not of a script: before a job runs its mark is looked for
   try('set', redis.pcall('SET', KEYS[5], '', 'EX', 1))
   try('del', redis.pcall('DEL', KEYS[5]))
 end
