@@ -129,6 +129,21 @@ bench-worker: ## The tables of docs/performance.md: resident workers against req
 	@go test -run='^$$' -bench='^Benchmark(Consume|Memory)$$' -benchtime=1x -timeout=60m ./internal/e2e \
 		| awk '/^ *\|/ { sub(/^ */, "") } /^\|/ && !seen[$$0]++ { print; next } /FAIL|panic|error/ { print }'
 
+.PHONY: faults
+faults: ## Every kind of fault, all jobs counted, report in .cache/faults (FAULTS_JOBS, FAULTS_STRIKES a kind; FAULTS_KINDS=regexp)
+	@$(DEPS) test
+	@mkdir -p .cache/faults
+	FAULTS_REPORT=$(CURDIR)/.cache/faults go test -count=1 -timeout=60m -v -run='^Test(NothingIsLost|TheOldConsumer)' ./internal/faults \
+		| grep -E --line-buffered '^ *(---|ok|FAIL|panic)|_test.go:[0-9]+: '
+	@cat .cache/faults/faults.md
+
+.PHONY: soak
+soak: ## 500 jobs a second and a fault every 10 s, memory watched (FAULTS_SOAK=20m)
+	@$(DEPS) test
+	@mkdir -p .cache/faults
+	FAULTS_REPORT=$(CURDIR)/.cache/faults FAULTS_SOAK=$(or $(FAULTS_SOAK),20m) go test -count=1 -timeout=90m -v -run='^TestASoak' ./internal/faults
+	@cat .cache/faults/soak.md
+
 .PHONY: cover
 cover: ## Coverage of compat, queue and fastcgi: a number to look at, not a gate
 	@$(DEPS) test

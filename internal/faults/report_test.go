@@ -3,6 +3,7 @@ package faults
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -13,14 +14,13 @@ import (
 	"testing"
 )
 
-// report collects what was found and writes faults.json and faults.md into FAULTS_REPORT, if that is set.
+// report collects what was found and writes it, as JSON and as faults.md, into FAULTS_REPORT, if that is set.
 type report struct {
 	t   testing.TB
 	dir string
 
 	mu       sync.Mutex
 	outcomes []outcome // guarded by mu
-	old      []contest // guarded by mu
 }
 
 // newReport returns a report that is written when the test ends.
@@ -38,23 +38,46 @@ func (r *report) add(o outcome) {
 }
 
 func (r *report) write() {
+	slices.SortFunc(r.outcomes, func(a, b outcome) int { return cmp.Compare(a.Kind, b.Kind) })
+	r.part("counts", r.outcomes, countsTable(r.outcomes))
+}
+
+// addOld takes in what was found of the old consumer.
+func (r *report) addOld(list []contest) { r.part("old", list, oldTable(list)) }
+
+// part writes one section as JSON and as Markdown, and faults.md of all sections that are there.
+func (r *report) part(name string, found any, table string) {
 	if r.dir == "" {
 		return
 	}
-	slices.SortFunc(r.outcomes, func(a, b outcome) int { return cmp.Compare(a.Kind, b.Kind) })
-	text, err := json.MarshalIndent(r.outcomes, "", "  ")
+	text, err := json.MarshalIndent(found, "", "  ")
+	files := map[string]string{name + ".json": string(text) + "\n", name + ".md": table}
 	if err == nil {
 		err = os.MkdirAll(r.dir, 0o755)
 	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(r.dir, "faults.json"), append(text, '\n'), 0o644)
+	for file, text := range files {
+		err = errors.Join(err, os.WriteFile(filepath.Join(r.dir, file), []byte(text), 0o644))
 	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(r.dir, "faults.md"), []byte(countsTable(r.outcomes)), 0o644)
+	var all []byte
+	for _, section := range []string{"counts", "old", "soak"} {
+		if text, err := os.ReadFile(filepath.Join(r.dir, section+".md")); err == nil {
+			all = append(append(all, text...), '\n')
+		}
 	}
-	if err != nil {
+	if err = errors.Join(err, os.WriteFile(filepath.Join(r.dir, "faults.md"), all, 0o644)); err != nil {
 		r.t.Errorf("write the report: %v", err)
 	}
+}
+
+// oldTable is the section "The old consumer".
+func oldTable(list []contest) string {
+	var b strings.Builder
+	b.WriteString("## The old consumer\n\n| fault | jobs | strikes | done | in the keys | lost | doubled | the same done to sidecars |\n" +
+		"| --- | --: | --: | --: | --: | --: | --: | --- |\n")
+	for _, c := range list {
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %d | `%s` |\n", c.Fault, c.Jobs, c.Strikes, c.Done, c.Dead, c.Lost, c.Doubled, c.Same)
+	}
+	return b.String()
 }
 
 const columns = "| kind | jobs | strikes | runs | done | dead | lost | doubled | explained | back in, ms |\n" +

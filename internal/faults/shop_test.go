@@ -38,6 +38,7 @@ type shop struct {
 	proxy *proxy // nil where the kind needs none
 
 	sidecars []*sidecar
+	spared   *sidecar // by faults that end one; nil: none
 	old      *oldConsumer
 	ledger   *ledger
 	jobs     *producer
@@ -123,8 +124,14 @@ func (s *shop) depths(ctx context.Context) (int64, error) {
 	return sum, nil
 }
 
-// any returns one of the sidecars.
-func (s *shop) any() *sidecar { return s.sidecars[s.rng.IntN(len(s.sidecars))] }
+// any returns one of the sidecars for a fault, but the one that is to be spared.
+func (s *shop) any() *sidecar {
+	for {
+		if p := s.sidecars[s.rng.IntN(len(s.sidecars))]; p != s.spared {
+			return p
+		}
+	}
+}
 
 // isChild tells whether the pid is a child of this shop's FPM.
 func (s *shop) isChild(pid int) bool { return slices.Contains(s.fpm.Children(), pid) }
