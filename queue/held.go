@@ -24,6 +24,7 @@ type held struct {
 	first   [1]Lease   // what leases begins with, without an allocation
 	ends    ServerTime // end of the last confirmed lease
 	aimed   ServerTime // end of the last of leases
+	offered possible   // to its last settlement
 	lost    bool       // found under another lease, or gone: not renewed any more
 	settled bool       // its verdict is with the Settler
 	writing bool       // its settlement is on the wire: not renewed, so that the lease does not change under it

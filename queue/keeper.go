@@ -131,7 +131,7 @@ func (k *Keeper) loseLocked(ctx context.Context, h *held) {
 	}
 	h.lost = true
 	h.leases = h.leases[:1] // those asked for were never set: a script must not take one for a lease that still runs
-	if !h.settled { // else its settlement has most likely run and only the reply is missing: the Settler finds out
+	if !h.settled {         // else its settlement has most likely run and only the reply is missing: the Settler finds out
 		k.reportLostLocked(ctx, h)
 	}
 }
@@ -248,6 +248,7 @@ func (k *Keeper) beginWrite(batch []*settlement) []possible {
 		if len(h.leases) > 1 {
 			leases[i].next = h.leases[1]
 		}
+		h.offered = leases[i]
 	}
 	return leases
 }
@@ -259,14 +260,20 @@ func (k *Keeper) endWrite(h *held) {
 	h.writing = false
 }
 
-// otherLease drops the two leases that were just refused and reports whether another is possible.
-// Three exist only where the replies of two renewals were lost.
+// otherLease drops the leases that were just refused and reports whether another is possible: that of a renewal which
+// was under way when the settlement began, and which may be the only one left by now, as it was confirmed meanwhile.
 func (k *Keeper) otherLease(h *held) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if len(h.leases) < 3 {
+	left := make([]Lease, 0, len(h.leases))
+	for _, lease := range h.leases {
+		if lease != h.offered.held && lease != h.offered.next {
+			left = append(left, lease)
+		}
+	}
+	if len(left) == 0 {
 		return false
 	}
-	h.leases = h.leases[2:]
+	h.leases = left
 	return true
 }

@@ -116,6 +116,30 @@ func TestAfterALongOutageEachPossibleLeaseIsMovedOn(t *testing.T) {
 	})
 }
 
+// Redis runs the renewal before the settlement, and both answers arrive together: the settlement is refused, and the
+// lease that it should have named is the only one left.
+func TestALeaseThatIsConfirmedWhileASettlementIsRefusedIsTriedNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := testKeeper(t)
+		h := take(k, "a", "claimed")
+		k.renewals()                       // its reply is late
+		pause(t.Context(), 31*time.Second) // the lease that was asked for is over
+		owners, asked := k.renewals()      // under way ...
+		first := beginWrite(k, h)          // ... when the settlement begins
+		k.confirm(t.Context(), owners, asked, []bool{false, false})
+		if !k.otherLease(h) {
+			t.Fatalf("offered %v, confirmed %v: taken for lost", first, h.leases)
+		}
+		k.endWrite(h)
+		if leases := beginWrite(k, h); leases.held != lease(61*time.Second) || leases.next != "" {
+			t.Errorf("settles under %s or %q, want the confirmed lease", leases.held, leases.next)
+		}
+		if k.otherLease(h) {
+			t.Error("there is another lease, want none")
+		}
+	})
+}
+
 func TestALeaseConfirmedTooLateIsStillInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := testKeeper(t)
