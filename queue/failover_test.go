@@ -61,3 +61,18 @@ func TestConnectionsToADemotedOldServerAreGivenUp(t *testing.T) {
 		t.Errorf("%d plain writes, want one after each refusal", n)
 	}
 }
+
+// A master that misses its replicas refuses to write, as it was told to (min-replicas-to-write).
+func TestAMasterWithoutItsReplicasIsWaitedFor(t *testing.T) {
+	b := newBench(t, nil)
+	prepare(t, b)
+	b.do(t, "CONFIG", "SET", "min-replicas-to-write", "1")
+	if _, err := b.Claim(t.Context(), 1); queue.FaultOf(err) != queue.ClusterDown {
+		t.Errorf("got %v, want NOREPLICAS", err)
+	}
+	wantKeys(t, b, prepared())
+	b.do(t, "CONFIG", "SET", "min-replicas-to-write", "0")
+	if c, err := b.Claim(t.Context(), 1); err != nil || len(c.List) != 1 {
+		t.Errorf("with enough of them: %+v, %v", c, err)
+	}
+}
