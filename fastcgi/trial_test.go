@@ -137,6 +137,7 @@ func TestATrialThatFoundNoJobIsOfferedAgain(t *testing.T) {
 
 // A trial that runs for long has shown that there is a handler: the others do not wait for its end.
 func TestALongTrialOpensTheGate(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Children: 3})
 	r := newRig(t, f)
 	topic, _ := laterClass(t, r, timeout(time.Minute))
