@@ -118,8 +118,7 @@ func (c *crew) putBack(list []*errand, now time.Time) {
 	c.pending.putBack(wait)
 	first := c.dispatch(now)
 	c.mu.Unlock()
-	for ; first != nil; first = first.flush() {
-	}
+	flushAll(first)
 }
 
 // startFailed has the job that asked for a worker bear what became of its start, where that is the job's own code's

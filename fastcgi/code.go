@@ -47,9 +47,9 @@ func (w *codeWatch) due(now time.Time) bool {
 // look returns the code's state; false where a file cannot be seen: elsewhere, or being replaced just now.
 func (w *codeWatch) look() (stamp, bool) {
 	files := resolve(w.chroot, w.opts)
-	script, ok := stampOf(w.chroot, files.script)
-	bootstrap, ok2 := stampOf(w.chroot, files.bootstrap)
-	return stamp{script, bootstrap}, ok && ok2
+	script, scriptSeen := stampOf(w.chroot, files.script)
+	bootstrap, bootstrapSeen := stampOf(w.chroot, files.bootstrap)
+	return stamp{script, bootstrap}, scriptSeen && bootstrapSeen
 }
 
 func stampOf(chroot, path string) (fileStamp, bool) {

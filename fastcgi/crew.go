@@ -52,9 +52,9 @@ type crew struct {
 	mean      time.Duration // of the last runs, more or less; 0 until one was seen
 	measured  int           // how many of them there are
 	drained   bool
-	epoch     int    // of the code; workers of an older one leave
-	outdated  reason // why the last epoch ended
-	wakes     time.Time
+	epoch     int       // of the code; workers of an older one leave
+	outdated  reason    // why the last epoch ended
+	wakes     time.Time // when run looks again, at the latest
 	faults    int       // starts that failed since one went well
 	notBefore time.Time // the next start
 	slots     *waiter   // asked for, not given yet
@@ -124,8 +124,7 @@ func (c *crew) submit(e *errand) {
 		}
 	}
 	c.mu.Unlock()
-	for ; r != nil; r = r.flush() {
-	}
+	flushAll(r)
 }
 
 // dispatch gives waiting jobs to workers that have room, and returns the first of those whose frames are to be
@@ -178,7 +177,7 @@ func (c *crew) inSocket() int {
 	return aheadInSocket
 }
 
-// measure notes how long a run took.
+// measure notes how long a run took. mu is held.
 func (c *crew) measure(took time.Duration) {
 	c.noisy.Store(max(c.noisy.Load()-1, 0))
 	c.measured = min(c.measured+1, measuredRuns)

@@ -56,8 +56,7 @@ func (c *crew) run(ctx context.Context) {
 		c.watchCode(time.Now())
 		todo := c.arrange(time.Now())
 		for _, r := range todo.write {
-			for ; r != nil; r = r.flush() {
-			}
+			flushAll(r)
 		}
 		for _, r := range todo.start {
 			wg.Go(func() { r.live(ctx) })

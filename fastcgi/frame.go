@@ -80,7 +80,7 @@ type frame struct {
 // job splits the id off a verdict's body.
 func (f frame) job() (id uint32, rest []byte, err error) {
 	if len(f.body) < frameID {
-		return 0, nil, fmt.Errorf("%w: frame %q of %d bytes", errFrame, byte(f.kind), len(f.body))
+		return 0, nil, fmt.Errorf("%w: a frame of kind %q with %d bytes, want a job's id of %d", errFrame, byte(f.kind), len(f.body), frameID)
 	}
 	return binary.BigEndian.Uint32(f.body), f.body[frameID:], nil
 }
@@ -108,7 +108,7 @@ func (f *frameReader) next() (frame, error) {
 	}
 	size := binary.BigEndian.Uint32(head)
 	if size < 1 || size > f.limit {
-		return frame{}, fmt.Errorf("%w: a frame of %d bytes", errFrame, size)
+		return frame{}, fmt.Errorf("%w: a frame of %d bytes, want 1 to %d", errFrame, size, f.limit)
 	}
 	whole := frameLength + int(size)
 	if whole <= f.in.Size() {

@@ -17,7 +17,7 @@ const nobodyKnown = -1
 // guest is a caller of a socket who has not shown yet that he may.
 type guest struct {
 	net.Conn
-	uid  int // -1 where nobody knows
+	uid  int // or nobodyKnown
 	list *guests
 }
 

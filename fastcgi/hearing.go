@@ -14,7 +14,8 @@ func (l *life) unread() bool {
 	return unix && errors.Is(l.readErr, syscall.ECONNRESET)
 }
 
-// hearOut returns what has been said on stderr since it was last asked, all that was sent up to now.
+// hearOut returns what has been said on stderr since it was last asked: all that was sent up to now, unless it takes
+// more than 10 ms to read that.
 func (l *life) hearOut(ctx context.Context) []byte {
 	const tries = 200
 	for range tries {

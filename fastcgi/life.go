@@ -29,10 +29,10 @@ type life struct {
 	child     *child           // nil while nobody knows for certain which it is
 	mourned   bool             // the child is gone: its connections are not waited for much longer
 	lookAgain <-chan time.Time // at the child
-	ending    ending
-	cause     error
-	stopped   bool
-	going     bool
+	ending    ending           // how the request ended
+	cause     error            // of that, where there is one
+	stopped   bool             // the child was killed
+	going     bool             // the sidecar stops, and waits for nobody
 }
 
 // live makes the worker's request and follows it to its end, then its jobs are judged and its slot is free.

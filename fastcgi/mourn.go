@@ -47,6 +47,14 @@ func (r *run) mourn() {
 	r.lastWords = time.After(lastWordsPatience)
 }
 
+// cutOff ends the connection of a child that is gone.
+func (r *run) cutOff(ctx context.Context) {
+	r.lastWords = nil
+	r.topic.log.WarnContext(ctx, "php-fpm's child is gone, and what it had started holds its connection: not waited for",
+		"uuid", r.job.PlainUUID(), "pid", r.result.PID)
+	_ = r.exchange.conn.Close() // the reply is over now
+}
+
 // meet finds out which child called back, as a run does of the one that said hello.
 func (r *resident) meet() {
 	l := &r.life
@@ -84,12 +92,4 @@ func (r *resident) farewell(ctx context.Context) time.Duration {
 		return leavePatience
 	}
 	return max(leavePatience, r.crew.topic.opts.Timeout)
-}
-
-// cutOff ends the connection of a child that is gone.
-func (r *run) cutOff(ctx context.Context) {
-	r.lastWords = nil
-	r.topic.log.WarnContext(ctx, "php-fpm's child is gone, and what it had started holds its connection: not waited for",
-		"uuid", r.job.PlainUUID(), "pid", r.result.PID)
-	_ = r.exchange.conn.Close() // the reply is over now
 }

@@ -52,7 +52,7 @@ type TopicOptions struct {
 	AbandonAfter time.Duration  // abandon_after: when a run that cannot be stopped is given up
 	MemoryLimit  string         // memory_limit: PHP's, "" = as the pool has it
 	OutputLimit  int            // output_limit: bytes of output and of stderr kept, each
-	LogStderr    bool           // log_stderr
+	LogStderr    bool           // log_stderr: what jobs write to stderr goes to the log
 
 	// Of mode = "worker" alone.
 	MinWorkers  int           // min_workers: kept while there is nothing to do

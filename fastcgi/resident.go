@@ -22,34 +22,25 @@ type resident struct {
 	conn        net.Conn // set before it is ready
 	ready       bool
 	greeted     time.Time
-	leaving     reason // it gets no more jobs
-	told        time.Time
-	halted      reason
-	late        bool
+	leaving     reason    // it gets no more jobs
+	told        time.Time // when it was asked to leave, or said that it does
+	halted      reason    // why it is stopped, whatever it does
+	late        bool      // it took longer than the timeout
 	inHand      []*errand // sent, or about to be; the first runs
 	ahead       int       // bytes of their texts
 	unsent      []outgoing
 	writing     bool // somebody is about to write what is unsent
 	nextToFlush *resident
-	given       int
-	served      int
+	given       int       // jobs it got
+	served      int       // jobs it answered
 	since       time.Time // it began with the first in hand, or became idle
-	heard       time.Time
+	heard       time.Time // when it last said anything
 	pinged      time.Time // and has not answered; else zero
-	memory      int64
-	grewFrom    int64
+	memory      int64     // PHP's, after the last job
+	grewFrom    int64     // PHP's, before the first
 
 	life life // of the goroutine that follows it
 }
-
-// outgoing is a frame to be written.
-type outgoing struct {
-	kind   frameKind
-	errand *errand // of a job's
-}
-
-// pingBody is sent and must come back. Only one ping is under way at a time, so that it need not be another each time.
-const pingBody = "ping"
 
 func newResident(c *crew, now time.Time) *resident {
 	return &resident{
@@ -210,64 +201,4 @@ func (c *crew) staying() int {
 		}
 	}
 	return n
-}
-
-// flush writes what is unsent until there is nothing more, and returns the next worker of the list that dispatch
-// has made. Whoever has set r.writing calls it, without crew.mu.
-func (r *resident) flush() (next *resident) {
-	c := r.crew
-	r.writes.Lock() // only against the end of the worker
-	defer r.writes.Unlock()
-	for first := true; ; first = false {
-		c.mu.Lock()
-		if first {
-			next, r.nextToFlush = r.nextToFlush, nil
-		}
-		batch := r.unsent
-		r.unsent = nil
-		if len(batch) == 0 {
-			r.writing = false
-			c.mu.Unlock()
-			return next
-		}
-		c.mu.Unlock()
-		if !r.write(batch) {
-			return next // nobody writes any more
-		}
-	}
-}
-
-// write sends frames in one go, and says which could not be sent.
-func (r *resident) write(batch []outgoing) bool {
-	r.out = r.out[:0]
-	var ends [aheadInSocket + 2]int
-	for i, f := range batch {
-		switch f.kind { //nolint:exhaustive // the others come the other way
-		case jobFrame:
-			r.out = appendJob(r.out, f.errand.id, f.errand.job)
-		case pingFrame:
-			r.out = appendFrame(r.out, pingFrame, pingBody)
-		case endFrame:
-			r.out = appendFrame(r.out, endFrame, "")
-		}
-		ends[min(i, len(ends)-1)] = len(r.out)
-	}
-	n, err := r.conn.Write(r.out)
-	if cap(r.out) > 2*aheadBytes {
-		r.out = nil
-	}
-	if err == nil {
-		return true
-	}
-	if c, ok := r.conn.(interface{ CloseWrite() error }); ok {
-		_ = c.CloseWrite() // only this side: verdicts that the worker wrote before its end are still to be read
-	}
-	r.crew.mu.Lock()
-	defer r.crew.mu.Unlock()
-	for i, f := range append(batch, r.unsent...) {
-		if f.errand != nil && (i >= len(batch) || n < ends[min(i, len(ends)-1)]) {
-			f.errand.unsent = true
-		}
-	}
-	return false
 }

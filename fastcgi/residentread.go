@@ -2,16 +2,12 @@ package fastcgi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"sidecar/compat"
 )
-
-// fpmPause is how long FPM's children may take to end that have nothing to do.
-const fpmPause = 100 * time.Millisecond
 
 // conclusion is a job's end, as the worker said and we judged.
 type conclusion struct {
@@ -74,7 +70,7 @@ func (r *resident) readOther(ctx context.Context, f frame) error {
 		r.ponged()
 		return nil
 	}
-	return fmt.Errorf("%w: frame %q", errFrame, byte(f.kind))
+	return fmt.Errorf("%w: a frame of kind %q", errFrame, byte(f.kind))
 }
 
 // settle ends the first jobs in hand, gives out others, and only then wakes those who wait for the outcomes.
@@ -112,8 +108,7 @@ func (r *resident) settle(list []conclusion) error {
 		r.restedAt(now)
 	}
 	c.mu.Unlock()
-	for f := first; f != nil; f = f.flush() {
-	}
+	flushAll(first)
 	for i, e := range ended {
 		e.end(list[i].outcome)
 	}
@@ -125,14 +120,25 @@ func (r *resident) settle(list []conclusion) error {
 
 // takeOut takes the first job in hand out, which must be the one that was answered. crew.mu is held.
 func (r *resident) takeOut(id uint32) (*errand, error) {
-	if len(r.inHand) == 0 || r.inHand[0].id != id {
-		return nil, fmt.Errorf("%w: a verdict on job %d, which is not the one in hand", errFrame, id)
+	e, err := r.running(id)
+	if err != nil {
+		return nil, err
 	}
-	e := r.inHand[0]
 	r.inHand = append(r.inHand[:0], r.inHand[1:]...)
 	r.ahead -= len(e.job.Raw())
 	r.served++
 	return e, nil
+}
+
+// running returns the first job in hand, which must be the one with that id. crew.mu is held.
+func (r *resident) running(id uint32) (*errand, error) {
+	switch {
+	case len(r.inHand) == 0:
+		return nil, fmt.Errorf("%w: a verdict on job %d, want none, as it has no job", errFrame, id)
+	case r.inHand[0].id != id:
+		return nil, fmt.Errorf("%w: a verdict on job %d, want one on job %d", errFrame, id, r.inHand[0].id)
+	}
+	return r.inHand[0], nil
 }
 
 // restedAt has the crew look at a worker that has nothing to do: now, if it is to leave. crew.mu is held.
@@ -149,13 +155,10 @@ func (r *resident) restedAt(now time.Time) {
 func (r *resident) settleSlowly(ctx context.Context, id uint32, a answer) error {
 	c := r.crew
 	c.mu.Lock()
-	var e *errand
-	if len(r.inHand) > 0 && r.inHand[0].id == id {
-		e = r.inHand[0]
-	}
+	e, err := r.running(id)
 	c.mu.Unlock()
-	if e == nil {
-		return fmt.Errorf("%w: a verdict on job %d, which is not the one in hand", errFrame, id)
+	if err != nil {
+		return err
 	}
 	outcome := r.judge(ctx, e, a)
 	return r.settle([]conclusion{{id, outcome, a.Memory}})
@@ -180,119 +183,4 @@ func (r *resident) judge(ctx context.Context, e *errand, a answer) compat.Outcom
 		r.life.describe(e.result)
 	}
 	return outcome
-}
-
-// dies notes the last words of a worker: the verdict on the job in hand, or on the bootstrap.
-func (r *resident) dies(ctx context.Context, f frame) error {
-	id, text, err := f.job()
-	if err != nil {
-		return err
-	}
-	a, err := parseAnswer(text)
-	if err != nil {
-		return err
-	}
-	r.life.bye.Store(true)
-	r.goes(byDeath)
-	if id == 0 {
-		if r.ready { // no job's fault for certain: a destructor that ran when garbage was collected, most likely
-			r.crew.log.WarnContext(ctx, "a worker died between two jobs", "pid", r.life.call.PID, "error", a.sign.Error)
-		}
-		r.life.bootFault = &a.sign
-		return nil
-	}
-	return r.settleSlowly(ctx, id, a)
-}
-
-// goes notes that the worker ends by itself: it gets no more jobs.
-func (r *resident) goes(why reason) {
-	c := r.crew
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if r.leaving == "" {
-		r.leaving = why
-	}
-	r.told = time.Now()
-	c.nudge()
-}
-
-// leaves notes the worker's bye: what it has not answered it has not begun.
-func (r *resident) leaves(body []byte) error {
-	var bye struct {
-		Why string `json:"why"`
-	}
-	if err := json.Unmarshal(body, &bye); err != nil {
-		return fmt.Errorf("%w: a bye that is no JSON: %w", errFrame, err)
-	}
-	r.life.bye.Store(true)
-	why := reasonOf(bye.Why)
-	r.goes(why)
-	switch why { //nolint:exhaustive // the others mean this worker alone
-	case byFPM:
-		r.crew.makeWay(r, time.Now())
-	case byRedeclare:
-		r.crew.advice.Do(func() {
-			r.crew.log.Warn("the script declares functions or classes, so each worker runs one job only: return a callable, name a call, or use mode = \"request\"", "script", r.crew.topic.opts.Script)
-		})
-	}
-	return nil
-}
-
-// makeWay has all workers leave that are as old as r, since FPM stops or reloads, and starts no others for a moment: an
-// old child that is about to end might take the request, and hold up the reload.
-func (c *crew) makeWay(r *resident, now time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if r.epoch == c.epoch {
-		c.epoch++
-		c.outdated = byFPM
-	}
-	c.notBefore = now.Add(fpmPause)
-	c.nudge()
-}
-
-// serves notes that the worker is ready: from here on it gets jobs.
-func (r *resident) serves(ctx context.Context, body []byte) error {
-	var ready struct {
-		BootMS float64 `json:"boot_ms"`
-		Memory int64   `json:"mem"`
-	}
-	if err := json.Unmarshal(body, &ready); err != nil {
-		return fmt.Errorf("%w: a ready that is no JSON: %w", errFrame, err)
-	}
-	r.life.hearOut(ctx) // what the bootstrap said belongs to no job
-	c, now := r.crew, time.Now()
-	r.life.boot = time.Duration(ready.BootMS * float64(time.Millisecond))
-	c.metrics.bootstrap.Observe(r.life.boot.Seconds())
-	c.mu.Lock()
-	r.ready, r.since, r.heard = true, now, now
-	r.memory, r.grewFrom = ready.Memory, ready.Memory
-	c.faults, c.notBefore = 0, time.Time{}
-	r.freed(now)
-	if limit := c.topic.opts.MaxMemory; limit > 0 && ready.Memory > limit {
-		c.tight.Do(func() {
-			c.log.WarnContext(ctx, "max_memory is less than a worker holds before its first job, so each runs one job only", "holds", ready.Memory, "max_memory", limit)
-		})
-	}
-	return nil
-}
-
-func (r *resident) ponged() {
-	now := time.Now()
-	r.crew.mu.Lock()
-	r.pinged, r.heard = time.Time{}, now
-	r.freed(now)
-}
-
-// freed gives it jobs if there are any. It unlocks crew.mu.
-func (r *resident) freed(now time.Time) {
-	c := r.crew
-	first := c.dispatch(now)
-	if len(c.takers) > 0 {
-		c.permit(now)
-	}
-	c.nudge()
-	c.mu.Unlock()
-	for ; first != nil; first = first.flush() {
-	}
 }

@@ -1,79 +1,11 @@
 package fastcgi
 
 import (
-	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
-
-// workerState is what a resident worker is doing.
-type workerState int
-
-// The states.
-const (
-	starting workerState = iota + 1
-	idle
-	busy
-	leaving
-)
-
-func workerStates() []workerState { return []workerState{starting, idle, busy, leaving} }
-
-func (s workerState) String() string {
-	switch s {
-	case starting:
-		return "starting"
-	case idle:
-		return "idle"
-	case busy:
-		return "busy"
-	case leaving:
-		return "leaving"
-	}
-	return "unknown"
-}
-
-// reason says why a resident worker left, or has to: a closed set of label values. "" = it stays.
-type reason string
-
-// The reasons: the bridge's own first.
-const (
-	byMaxJobs   reason = "max_jobs"
-	byMaxMemory reason = "max_memory"
-	byFPM       reason = "fpm_stop"
-	byRedeclare reason = "redeclare" // a script that cannot be included twice
-	byOther     reason = "other"     // the bridge's, unknown here
-
-	byMaxAge    reason = "max_age"
-	byIdle      reason = "idle"
-	byCode      reason = "code"
-	byRenewal   reason = "renew"
-	byEviction  reason = "evicted" // another topic needs the slot
-	byDrain     reason = "drain"
-	bySilence   reason = "silent" // a ping went unanswered
-	byTimeout   reason = "timeout"
-	byStop      reason = "stopped"
-	byDeath     reason = "died"
-	byBootstrap reason = "bootstrap" // it never came to serve
-)
-
-func reasons() []reason {
-	return []reason{
-		byMaxJobs, byMaxMemory, byFPM, byRedeclare, byOther,
-		byMaxAge, byIdle, byCode, byRenewal, byEviction, byDrain, bySilence, byTimeout, byStop, byDeath, byBootstrap,
-	}
-}
-
-// reasonOf reads the bridge's own word.
-func reasonOf(why string) reason {
-	r := reason(why)
-	if slices.Contains([]reason{byMaxJobs, byMaxMemory, byFPM, byRedeclare, byIdle}, r) {
-		return r
-	}
-	return byOther
-}
 
 // workerMetrics are what resident workers tell Prometheus.
 type workerMetrics struct {
@@ -102,7 +34,7 @@ func newWorkerMetrics(reg prometheus.Registerer, topics []string) workerMetrics 
 		jobs:      histogram("sidecar_worker_jobs", "Jobs that one resident worker served in its life.", 0, 1, 10, 100, 250, 500, 1000, 2500, 10000, 100000),
 		memory:    gauge("sidecar_worker_memory_bytes", "PHP's memory, of the resident worker that uses most."),
 		growth:    gauge("sidecar_worker_growth_bytes", "By how much PHP's memory grew with each job, in the resident worker that ended last."),
-		bootstrap: histogram("sidecar_worker_bootstrap_seconds", "Time a resident worker needs until it serves: bootstrap and script.", .0001, .0005, .001, .0025, .005, .01, .025, .1, .5, 2.5, 10),
+		bootstrap: histogram("sidecar_worker_bootstrap_seconds", "Time a resident worker needs from its hello until it serves: the bootstrap, and finding the handler.", .0001, .0005, .001, .0025, .005, .01, .025, .1, .5, 2.5, 10),
 		roundTrip: histogram("sidecar_worker_round_trip_seconds", "Time from a job's frame to its verdict, without the run itself.", .00001, .000025, .00005, .0001, .00025, .0005, .001, .0025, .01, .1),
 	}
 	for _, topic := range topics {
