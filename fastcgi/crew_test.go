@@ -2,11 +2,7 @@ package fastcgi
 
 import (
 	"context"
-	"math/rand/v2"
 	"net"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,46 +25,6 @@ func (c *crew) serving(now time.Time) *resident {
 	r.ready = true
 	c.residents = append(c.residents, r)
 	return r
-}
-
-// A queue of errands against a plain list.
-func TestErrandsKeepTheirOrder(t *testing.T) {
-	var q errandQueue
-	var want []*errand
-	random := rand.New(rand.NewPCG(1, 2))
-	for range 20000 {
-		switch random.IntN(8) {
-		case 0, 1, 2, 3:
-			e := &errand{}
-			q.push(e)
-			want = append(want, e)
-		case 4, 5:
-			if len(want) > 0 {
-				if got := q.pop(); got != want[0] {
-					t.Fatal("not the oldest")
-				}
-				want = want[1:]
-			}
-		case 6:
-			back := []*errand{{}, {}}
-			q.putBack(back)
-			want = append(back, want...)
-		case 7:
-			if len(want) > 0 {
-				at := random.IntN(len(want))
-				if !q.remove(want[at]) || q.remove(&errand{}) {
-					t.Fatal("remove does not know what is there")
-				}
-				want = slices.Delete(slices.Clone(want), at, at+1)
-			}
-		}
-		if q.len() != len(want) || len(want) > 0 && q.first() != want[0] {
-			t.Fatalf("%d errands, want %d", q.len(), len(want))
-		}
-	}
-	if !slices.Equal(q.all(), want) || q.len() != 0 {
-		t.Error("all are not all")
-	}
 }
 
 func TestTheWindowIsTenMillisecondsOfWork(t *testing.T) {
@@ -195,48 +151,6 @@ func TestOnlyWhatMayHaveBegunIsCharged(t *testing.T) {
 	}
 }
 
-// Who has to give up a slot for another topic.
-func TestSlotsAreTakenFromTheRichAndTheIdle(t *testing.T) {
-	type has struct{ weight, used, spare, giveUp int }
-	for name, tt := range map[string]struct {
-		poor   has
-		others []has
-		fresh  bool // they have got their slots just now
-		want   int  // which of the others; -1: none
-	}{
-		"from the richest":                 {has{1, 0, 0, 0}, []has{{1, 1, 0, 0}, {1, 3, 0, 0}}, true, 1},
-		"by weight":                        {has{1, 0, 0, 0}, []has{{3, 3, 0, 0}, {1, 2, 0, 0}}, true, 1},
-		"from an idle one before the rich": {has{1, 0, 0, 0}, []has{{1, 1, 1, 0}, {1, 3, 0, 0}}, true, 0},
-		"even if it is poorer":             {has{1, 3, 0, 0}, []has{{1, 1, 1, 0}}, true, 0},
-		"not if it would be richer then":   {has{1, 1, 0, 0}, []has{{3, 3, 0, 0}}, false, -1},
-		"an equal keeps it for a moment":   {has{1, 0, 0, 0}, []has{{1, 1, 0, 0}}, true, -1},
-		"and then takes turns":             {has{1, 0, 0, 0}, []has{{1, 1, 0, 0}}, false, 0},
-		"not twice the same":               {has{1, 0, 0, 0}, []has{{1, 1, 0, 1}}, false, -1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			options := []TopicOptions{{Topic: "poor", Weight: tt.poor.weight, Mode: ModeWorker}}
-			for _, o := range tt.others {
-				options = append(options, TopicOptions{Topic: "other", Weight: o.weight, Mode: ModeWorker})
-			}
-			p, topics := openPoolWith(8, options...)
-			for i, h := range append([]has{tt.poor}, tt.others...) {
-				topics[i].used, topics[i].giveUp = h.used, h.giveUp
-				if tt.fresh {
-					topics[i].granted = time.Now()
-				}
-				topics[i].spare.Store(int32(h.spare))
-			}
-			got := slices.Index(topics, p.richest(&waiter{topic: topics[0], most: 1})) - 1
-			if got < 0 {
-				got = -1
-			}
-			if got != tt.want {
-				t.Errorf("from %d, want %d", got, tt.want)
-			}
-		})
-	}
-}
-
 func TestAWaiterForPermitsLeavesNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := crewOf(1, TopicOptions{Topic: "mail"})
@@ -254,49 +168,6 @@ func TestAWaiterForPermitsLeavesNothingBehind(t *testing.T) {
 			t.Errorf("got %d; %d taken, %d wait", got, c.taken, len(c.takers))
 		}
 	})
-}
-
-// What counts as another state of the code, and what does not.
-func TestTheCodeIsWatched(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) {
-		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("a.php", "one")
-	write("b.php", "two")
-	link := filepath.Join(dir, "job.php")
-	if err := os.Symlink("a.php", link); err != nil {
-		t.Fatal(err)
-	}
-	w := newCodeWatch("", TopicOptions{Script: link})
-	first, ok := w.look()
-	again, _ := w.look()
-	if !ok || first != again || (first == stamp{}) {
-		t.Errorf("%+v, then %+v", first, again)
-	}
-	write("a.php", "longer")
-	if now, _ := w.look(); now == first {
-		t.Error("a change of the file is not seen")
-	}
-	if err := os.Remove(link); err != nil {
-		t.Fatal(err)
-	}
-	if _, ok := w.look(); ok {
-		t.Error("a file that is not there counts as a change")
-	}
-	if err := os.Symlink("b.php", link); err != nil {
-		t.Fatal(err)
-	}
-	if now, ok := w.look(); !ok || now.script.path != filepath.Join(dir, "b.php") {
-		t.Errorf("%+v", now)
-	}
-	begin := time.Now()
-	if !w.due(begin) || w.due(begin.Add(codeEvery/2)) || !w.due(begin.Add(2*codeEvery)) {
-		t.Error("it is not looked every 50 ms")
-	}
 }
 
 // lapsing is a claim that lapses when it is told to.

@@ -85,12 +85,13 @@ func TestReleasesSwitchBySymlink(t *testing.T) {
 	wg.Wait()
 }
 
-// C155: in a chroot all paths are as FPM sees them, and symlinks are followed as it would.
-func TestChrootedPool(t *testing.T) {
+// newJail makes a directory that FPM can be told to take for its root.
+func newJail(t *testing.T) string {
+	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("chroot needs root")
+		t.Skip("a chroot needs root")
 	}
-	jail, err := os.MkdirTemp("", "sidecar-jail-")
+	jail, err := os.MkdirTemp("", "sidecar-jail-") // t.TempDir's are too long for a socket's path
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,6 +99,12 @@ func TestChrootedPool(t *testing.T) {
 	if err := os.Chmod(jail, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	return jail
+}
+
+// C155: in a chroot all paths are as FPM sees them, and symlinks are followed as it would.
+func TestChrootedPool(t *testing.T) {
+	jail := newJail(t)
 	f := testenv.StartFPM(t, testenv.FPMOptions{Chroot: jail})
 	outside := newRig(t, f, func(o *fastcgi.PoolOptions) { o.Chroot = jail })
 	if err := outside.pool.Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "below the chroot") {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -97,39 +98,34 @@ func TestReloadsOfFPMAreNotHeldUp(t *testing.T) {
 		t.Run(patience.String(), func(t *testing.T) {
 			f := testenv.StartFPM(t, testenv.FPMOptions{Children: 3, ProcessControlTimeout: patience})
 			r := newRig(t, f, func(o *fastcgi.PoolOptions) { o.Children = 3 })
-			topic := r.worker("quick", `$end = hrtime(true) + 1000 * ($job['us'] ?? 0); while (hrtime(true) < $end);`, func(o *fastcgi.TopicOptions) { o.MinWorkers = 1 })
+			topic := r.worker("quick", `if ($us = $job['us'] ?? 0) { touch('`+f.Shared()+`/begun'); } $end = hrtime(true) + 1000 * $us; while (hrtime(true) < $end);`,
+				func(o *fastcgi.TopicOptions) { o.MinWorkers = 1 })
 			web := r.handler("ok")
 			r.run()
 			r.opened(topic)
-			wantOutcome(t, topic.Handle(t.Context(), job(t, "")), compat.Done, "")
-			old := f.Children()
-			gone := func(within time.Duration) {
+			serves := func() {
 				t.Helper()
-				testenv.Poll(t, within, "the old children to be gone", func() bool {
-					for _, pid := range old {
-						if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); err == nil {
-							return false
-						}
-					}
-					return true
+				testenv.Poll(t, 5*time.Second, "other requests and workers to be served", func() bool { // a master that is just starting misses a SIGTERM
+					return web.Run(t.Context(), job(t, "")).Outcome.Verdict == compat.Done && topic.Handle(t.Context(), job(t, "")).Verdict == compat.Done
 				})
 			}
-			f.Reload()
-			gone(250 * time.Millisecond)
-			testenv.Poll(t, 5*time.Second, "other requests to be served", func() bool {
-				return web.Run(t.Context(), job(t, "")).Outcome.Verdict == compat.Done
-			})
-			testenv.Poll(t, 5*time.Second, "workers to serve again", func() bool {
-				return topic.Handle(t.Context(), job(t, "")).Verdict == compat.Done
-			})
+			quickest := time.Hour
+			for range 3 { // the machine may be slow once, a worker that waited for its look would be each time
+				serves()
+				old, began := f.Children(), time.Now()
+				f.Reload()
+				wantGone(t, old)
+				quickest = min(quickest, time.Since(began))
+			}
+			if quickest > 250*time.Millisecond {
+				t.Errorf("the old children were gone after %s at best", quickest)
+			}
 
-			old = f.Children()
+			serves()
+			old := f.Children()
 			outcome := make(chan compat.Outcome, 1)
-			began := time.Now()
-			go func() { outcome <- topic.Handle(t.Context(), job(t, `{"us":1}`)) }()
-			<-outcome
 			go func() { outcome <- topic.Handle(t.Context(), job(t, `{"us":700000}`)) }()
-			testenv.Poll(t, time.Second, "the job to be under way", func() bool { return time.Since(began) > 200*time.Millisecond })
+			testenv.Poll(t, 5*time.Second, "the job to be under way", func() bool { return begun(f) })
 			f.Reload()
 			o := <-outcome
 			if patience == 0 {
@@ -137,12 +133,21 @@ func TestReloadsOfFPMAreNotHeldUp(t *testing.T) {
 			} else {
 				wantOutcome(t, o, compat.Done, "")
 			}
-			gone(time.Second)
-			testenv.Poll(t, 5*time.Second, "the new master to serve", func() bool { // one that is just starting misses a SIGTERM
-				return web.Run(t.Context(), job(t, "")).Outcome.Verdict == compat.Done
-			})
+			wantGone(t, old)
+			serves()
 		})
 	}
+}
+
+// wantGone waits until children of FPM have ended: much less than they would have if they did not look.
+func wantGone(t *testing.T, pids []int) {
+	t.Helper()
+	testenv.Poll(t, 3*time.Second, "the old children to be gone", func() bool {
+		return !slices.ContainsFunc(pids, func(pid int) bool {
+			_, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
+			return err == nil
+		})
+	})
 }
 
 func TestWorkersComeBackAfterARestartOfFPM(t *testing.T) {

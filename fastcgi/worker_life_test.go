@@ -27,35 +27,25 @@ func (r *rig) recycled(reason string) {
 }
 
 func (r *rig) recycles(reason string) float64 {
-	n := 0.0
-	families, err := r.metrics.Gather()
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			for _, l := range m.GetLabel() {
-				if f.GetName() == "sidecar_workers_recycled_total" && l.GetName() == "reason" && l.GetValue() == reason {
-					n += m.GetCounter().GetValue()
-				}
-			}
-		}
-	}
-	return n
+	return r.sum("sidecar_workers_recycled_total", "reason", reason)
 }
 
 // workers counts those in a state.
-func (r *rig) workers(state string) int {
-	n := 0
+func (r *rig) workers(state string) int { return int(r.sum("sidecar_workers", "state", state)) }
+
+// sum adds up a counter's or gauge's series whose label has this value.
+func (r *rig) sum(name, label, value string) float64 {
+	r.t.Helper()
 	families, err := r.metrics.Gather()
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	n := 0.0
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			for _, l := range m.GetLabel() {
-				if f.GetName() == "sidecar_workers" && l.GetName() == "state" && l.GetValue() == state {
-					n += int(m.GetGauge().GetValue())
+				if f.GetName() == name && l.GetName() == label && l.GetValue() == value {
+					n += m.GetCounter().GetValue() + m.GetGauge().GetValue()
 				}
 			}
 		}

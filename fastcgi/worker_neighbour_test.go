@@ -172,7 +172,8 @@ func TestNothingIsClaimedForAWorkerThatTakesLongToLeave(t *testing.T) {
 	topic.Renew()
 	testenv.Poll(t, 5*time.Second, "the worker to leave", func() bool { return r.workers("leaving") == 1 })
 	got := handleAll(t.Context(), topic, 200, numbered(t))
-	if got[compat.Done] != 200 || got[compat.Unavailable] > 100 {
+	// A window of 64 or two come back before it is known to take long; without that it would be one every 100 ms, for 2 s.
+	if got[compat.Done] != 200 || got[compat.Unavailable] > 5*64 {
 		t.Errorf("%v", got)
 	}
 }

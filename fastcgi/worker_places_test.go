@@ -123,17 +123,7 @@ func TestTopicsTakeTurnsOnOneChild(t *testing.T) {
 
 // A chroot hides the sidecar's own paths; its sockets lie inside, where the pool sees them.
 func TestWorkersInAChroot(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("a chroot needs root")
-	}
-	root, err := os.MkdirTemp("", "sidecar-root-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(root) })
-	if err := os.Chmod(root, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	root := newJail(t)
 	f := testenv.StartFPM(t, testenv.FPMOptions{
 		Chroot: root,
 		Ini:    []string{"disable_functions = date_default_timezone_get"}, // Debian's reads files that this chroot does not have

@@ -27,7 +27,7 @@ func (r *rig) worker(name, body string, set ...func(*fastcgi.TopicOptions)) *fas
 	return r.topic(callable(r.fpm, name, body), append([]func(*fastcgi.TopicOptions){resident}, set...)...)
 }
 
-// want runs jobs one by one and checks what each comes to.
+// wantOutcome checks what a job came to, and that its error has says in it.
 func wantOutcome(t testing.TB, got compat.Outcome, want compat.Verdict, says string) {
 	t.Helper()
 	wantVerdict(t, fastcgi.Result{Outcome: got}, want, says)

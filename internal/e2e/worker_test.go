@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -154,7 +153,7 @@ func (r *rig) runVerb(args ...string) string {
 }
 
 func TestTryInModeWorkerRunsOneJobAndLeavesNoWorker(t *testing.T) {
-	r := newRig(t, 2)
+	r := newRig(t, 1) // a worker that stayed would hold the only child
 	r.mode = "worker"
 	config := r.config("", "")
 	out := r.runVerb("try", "-c", config, topic, `{"uuid":"once"}`)
@@ -162,9 +161,6 @@ func TestTryInModeWorkerRunsOneJobAndLeavesNoWorker(t *testing.T) {
 		t.Errorf("try says:\n%s\nwant the verdict", out)
 	}
 	r.wantOneRunEach(1)
-	if _, err := os.Stat(filepath.Join(r.dir, "runs.log")); err != nil {
-		t.Fatal(err)
-	}
 	p := r.start(config)
 	p.wantReady(10 * time.Second)
 	r.produce(100, 0, 0, 0)
