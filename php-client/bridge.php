@@ -3,9 +3,10 @@
 /**
  * The bridge: the one PHP file the sidecar runs through PHP-FPM.
  *
- * One FPM request is one job. The bridge says hello, loads the team's code unchanged, calls it, and at the very end
- * of the request prints the verdict in a line that only it can print. Success is that line, never the absence of an
- * error: what FPM answers after exit(1), a fatal error after flush() or a half-written body looks like success.
+ * In mode request one FPM request is one job. The bridge says hello, loads the team's code unchanged, calls it, and at
+ * the very end of the request prints the verdict in a line that only it can print. Success is that line, never the
+ * absence of an error: what FPM answers after exit(1), a fatal error after flush() or a half-written body looks like
+ * success. In mode worker one long request serves job after job over a connection of its own (Worker, below).
  *
  * It is one file without dependencies, so that a copy can be put anywhere FPM may read (open_basedir, a chroot,
  * another container), written for PHP 7.2 and newer. Global scope belongs to the team: no variable, function or
@@ -1650,7 +1651,7 @@ namespace Sidecar\Bridge {
             return $this->links !== [];
         }
 
-        /** Whether FPM wants this child to end, as seen at most so many ms ago. */
+        /** Whether FPM wants this child to end. Looking costs system calls: soon after the last look it says no. */
         public function hasGoneBy(float $now): bool
         {
             if ($now - $this->lookedAt < self::LOOK_AT_MOST_EVERY_MS) {

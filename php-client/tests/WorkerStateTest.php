@@ -151,7 +151,7 @@ final class WorkerStateTest extends WorkerTestCase
         $worker->bye('spoilt');
     }
 
-    public function spoils(): array
+    public static function spoils(): array
     {
         return [
             'sent headers' => ['while (ob_get_level()) { ob_end_clean(); } echo "x"; flush();'],
@@ -190,7 +190,7 @@ final class WorkerStateTest extends WorkerTestCase
         self::assertSame('null', $worker->run(2, '{"x":0}')['out']);
     }
 
-    public function sessions(): array
+    public static function sessions(): array
     {
         return [
             'none' => [''],
