@@ -15,10 +15,9 @@ const (
 )
 
 // Claim takes up to n texts, the oldest of ready, each under a lease of its own of the topic's length, and no more
-// once they come to about 1 MB. A text whose twin
-// runs, or which is in ready twice, goes to the pool until the twin's lease ends, so that
-// copies do not overlap. With n = 0 it goes the same way, keys and rights included, and moves nothing: a
-// probe that tells whether claiming works.
+// once they come to about 1 MB. A text whose twin runs, or which is in ready twice, goes to the pool until the twin's
+// lease ends, so that copies do not overlap. With n = 0 it goes the same way, keys and rights included, and moves
+// nothing: a probe that tells whether claiming works.
 //
 // Once it is sent, a cancelled ctx does not cut it short: nobody would hold what it took.
 func (s *Store) Claim(ctx context.Context, n int) (Claims, error) {
