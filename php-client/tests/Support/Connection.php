@@ -77,13 +77,13 @@ final class Connection
 
     private function read(Reply $reply): bool
     {
-        $header = $this->bytes(8);
+        $header = Bytes::read($this->stream, 8);
         if ($header === null) {
             return false;
         }
         $head = \unpack('Cversion/Ctype/nid/nlength/Cpadding', $header);
-        $content = (string) $this->bytes($head['length']);
-        $this->bytes($head['padding']);
+        $content = (string) Bytes::read($this->stream, $head['length']);
+        Bytes::read($this->stream, $head['padding']);
         switch ($head['type']) {
             case self::STDOUT:
                 $reply->stdout .= $content;
@@ -96,19 +96,6 @@ final class Connection
                 break;
         }
         return true;
-    }
-
-    private function bytes(int $count): ?string
-    {
-        $bytes = '';
-        while (\strlen($bytes) < $count) {
-            $piece = @\fread($this->stream, $count - \strlen($bytes));
-            if ($piece === false || $piece === '') {
-                return null;
-            }
-            $bytes .= $piece;
-        }
-        return $bytes;
     }
 
     private static function record(int $type, string $content): string

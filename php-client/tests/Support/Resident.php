@@ -130,12 +130,12 @@ final class Resident
     /** The next frame as [type, body]; type '' at the end of the connection. */
     public function receive(): array
     {
-        $head = $this->bytes(5);
+        $head = Bytes::read($this->stream, 5);
         if ($head === null) {
             return ['', ''];
         }
         ['length' => $length, 'type' => $type] = \unpack('Nlength/atype', $head);
-        return [$type, (string) $this->bytes($length - 1)];
+        return [$type, (string) Bytes::read($this->stream, $length - 1)];
     }
 
     public function expectEnd(): void
@@ -171,18 +171,5 @@ final class Resident
         $verdict += ['error' => '', 'trace' => '', 'delay_ms' => 0]; // empty ones may be left out
         $verdict['out'] = (string) \base64_decode($verdict['out'] ?? '', true);
         return $verdict;
-    }
-
-    private function bytes(int $count): ?string
-    {
-        $bytes = '';
-        while (\strlen($bytes) < $count) {
-            $piece = @\fread($this->stream, $count - \strlen($bytes));
-            if ($piece === false || $piece === '') {
-                return null;
-            }
-            $bytes .= $piece;
-        }
-        return $bytes;
     }
 }
