@@ -56,17 +56,17 @@ func (m *model) ms() float64 {
 	return seconds + float64(m.now%1_000_000)/1000
 }
 
-// wrongType is how the model stops in the middle of a script.
-type wrongType struct{ key string }
+// wrongTypeError is how the model stops in the middle of a script.
+type wrongTypeError struct{ key string }
 
 // Error says what Redis says.
-func (w wrongType) Error() string { return "WRONGTYPE " + w.key }
+func (w wrongTypeError) Error() string { return "WRONGTYPE " + w.key }
 
 // touch is any command on keys: it fails on the one that holds something else.
 func (m *model) touch(keys ...string) {
 	for _, key := range keys {
 		if m.broken[key] {
-			panic(wrongType{key})
+			panic(wrongTypeError{key})
 		}
 	}
 }
@@ -75,7 +75,7 @@ func (m *model) touch(keys ...string) {
 func try(commands func()) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			refused, ok := fault.(wrongType)
+			refused, ok := fault.(wrongTypeError)
 			if !ok {
 				panic(fault)
 			}

@@ -22,7 +22,7 @@ var mutations = map[string]struct {
 	"completerows does not count":                {queue.IdempotencyOff, 115, "completerows", "== tonumber(ARGV[i + 2])", ">= 0"},
 	"requeue looks at no lease":                  {queue.IdempotencyOn, 198, "requeue", "score ~= held and score ~= next", "false"},
 	"bury looks at no lease":                     {queue.IdempotencyOn, 46, "bury", "score ~= held and score ~= next", "false"},
-	"a renewal that nobody confirmed is a lease": {queue.IdempotencyOn, 156, "requeue", "gone(text, held or 0,", "gone(text, math.max(held or 0, next or 0),"},
+	"a renewal that nobody confirmed is a lease": {queue.IdempotencyOn, 422, "requeue", "gone(text, held or 0,", "gone(text, math.max(held or 0, next or 0),"},
 	"a renewal under way counts for nothing":     {queue.IdempotencyOn, 255, "requeue", "score ~= held and score ~= next", "score ~= held"},
 	"requeue removes before it adds":             {queue.IdempotencyOn, 255, "requeue", "  local added =", "  if result == 1 then redis.call('ZREM', KEYS[1], text) end\n  local added ="},
 	"bury removes before it adds":                {queue.IdempotencyOn, 261, "bury", "  local added =", "  if result == 1 then redis.call('ZREM', KEYS[1], text) end\n  local added ="},

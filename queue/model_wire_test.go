@@ -198,15 +198,15 @@ var errCut = &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
 var refusals = map[wireFault]error{
 	cutBefore: errCut,
 	noDial:    &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED},
-	loading:   serverSays("LOADING Redis is loading the dataset in memory"),
-	readOnly:  serverSays("READONLY You can't write against a read only replica."),
+	loading:   replyError("LOADING Redis is loading the dataset in memory"),
+	readOnly:  replyError("READONLY You can't write against a read only replica."),
 }
 
-// serverSays is an error reply.
-type serverSays string
+// replyError is an error reply.
+type replyError string
 
 // Error returns its text.
-func (s serverSays) Error() string { return string(s) }
+func (s replyError) Error() string { return string(s) }
 
 // RedisError marks it as a reply, as redis.Error asks.
-func (serverSays) RedisError() {}
+func (replyError) RedisError() {}
