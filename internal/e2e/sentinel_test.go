@@ -41,7 +41,7 @@ func TestAKilledMasterCostsOnlyWhatItsReplicaDidNotHave(t *testing.T) {
 	const jobs, late = 300, 20
 	r, s := startSentinels(t)
 	pushed := r.produceOn(s, jobs, 10)
-	p := r.start(r.bySentinels(s, `lease = "5s"`))
+	p := r.start(r.bySentinels(s, "lease = \"3s\"\nretry = [\"200ms\"]"))
 	r.wantStarted(100)
 	s.Replica.Detach()
 	for i := range late { // to the end of a long line: most of them will not have begun
@@ -78,7 +78,7 @@ func TestAFailoverOnDemandLosesNoJobAndCountsNoTry(t *testing.T) {
 	const jobs = 400
 	r, s := startSentinels(t)
 	pushed := r.produceOn(s, jobs, 10)
-	p := r.start(r.bySentinels(s, `lease = "5s"`))
+	p := r.start(r.bySentinels(s, "lease = \"3s\"\nretry = [\"200ms\"]"))
 	r.wantStarted(100)
 	s.Replica.AwaitCopy(s.Master)
 	gone := failover{kept: uuidsOn(t, s.Replica.Client(), topic)} // what was not settled by now
