@@ -25,7 +25,7 @@ var wallReaders = []string{
 var wallUses = map[string]string{
 	"compat/dead.go Format":           "of a time that is handed in: Redis's",
 	"compat/dead.go In":               "of a time that is handed in: Redis's",
-	"internal/app/pidfile.go ModTime": "a file's, compared with itself",
+	"internal/app/pidfile.go ModTime": "a step ahead can make a pid file look like one of before the boot: then two sidecars consume, which is allowed",
 	"queue/store_replay.go Time":      "Redis's, for replayed_at",
 	"fastcgi/code.go ModTime":         "a file's, compared with itself",
 	"fastcgi/code.go UnixNano":        "a file's, compared with itself",
