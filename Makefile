@@ -98,7 +98,7 @@ vuln: ## Known vulnerabilities that the code reaches (GOVULNDB=url of another da
 	GOVULNCHECK='$(GOVULNCHECK)' deploy/scripts/vuln.sh
 
 .PHONY: model
-model: ## The model test of the key state machine, for minutes: MODEL_CHECKS=2000 lives of MODEL_STEPS=100 steps
+model: ## The model test of the key state machine, for minutes: MODEL_CHECKS=2000 lives of three times MODEL_STEPS=100 steps
 	@$(DEPS) test
 	go test -run='^TestModel' -timeout=60m ./queue -rapid.checks=$(MODEL_CHECKS) -rapid.steps=$(MODEL_STEPS)
 
