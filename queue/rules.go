@@ -56,6 +56,14 @@ func (r rules) giveBack(h *held) *settlement {
 	return &settlement{claim: h, action: GiveBack, newText: h.text, uuid: r.uuid(h.job)}
 }
 
+// lonePause is how long a job that is to run alone stays away while another one does.
+const lonePause = time.Second
+
+// putOff returns the settlement of a claim whose run never began, and is not to be tried at once.
+func (r rules) putOff(h *held) *settlement {
+	return &settlement{claim: h, action: Requeue, newText: h.text, delay: spread(lonePause), uuid: r.uuid(h.job)}
+}
+
 // done returns the settlement of a job that was done before.
 func (r rules) done(h *held) *settlement {
 	return &settlement{claim: h, action: Complete, uuid: r.uuid(h.job)}

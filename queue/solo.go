@@ -16,10 +16,15 @@ type solo struct {
 
 func newSolo() *solo { return &solo{changed: make(chan struct{})} }
 
-// enter waits until a run may begin, alone or beside others, and reports false when ctx ends first.
+// enter waits until a run may begin, alone or beside others, and reports false when ctx ends first. One that is to be
+// alone does not wait for another such run: that is the one most likely to take the process with it, and whoever waits
+// under a lease would be charged.
 func (s *solo) enter(ctx context.Context, alone bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if alone && (s.alone || s.waiting > 0) {
+		return false
+	}
 	if alone {
 		s.waiting++
 		defer func() { s.waiting-- }()

@@ -74,3 +74,28 @@ func TestWaitingToBeAloneEndsWithTheContextAndLetsTheOthersGo(t *testing.T) {
 		}
 	})
 }
+
+// Whoever waits for another's lone run under a lease would be charged if that one kills the process.
+func TestARunThatIsToBeAloneDoesNotWaitForAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSolo()
+		s.enter(t.Context(), false)
+		entered := make(chan bool, 1)
+		go func() { entered <- s.enter(t.Context(), true) }()
+		synctest.Wait()
+		if s.enter(t.Context(), true) {
+			t.Error("a second one waited to be alone")
+		}
+		s.leave()
+		if !<-entered {
+			t.Fatal("the first was refused")
+		}
+		if s.enter(t.Context(), true) {
+			t.Error("two are alone")
+		}
+		s.leave()
+		if !s.enter(t.Context(), true) {
+			t.Error("refused although nobody runs")
+		}
+	})
+}

@@ -53,7 +53,11 @@ func (w *worker) finish() {
 func (w *worker) runOne(take, work context.Context, h *held) {
 	if take.Err() != nil || !w.solo.enter(take, w.rules.lastChance(h.job)) {
 		w.gate.Release(1)
-		w.settler.add(w.rules.giveBack(h))
+		if take.Err() != nil {
+			w.settler.add(w.rules.giveBack(h))
+			return
+		}
+		w.settler.add(w.rules.putOff(h)) // another one runs alone
 		return
 	}
 	claim := inHandOf{w.keeper, h}

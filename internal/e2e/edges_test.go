@@ -30,7 +30,7 @@ func TestAJobThatKillsTheSidecarEndsInDeadAndHarmsNoOther(t *testing.T) {
 	r.write(r.script, `<?php
 $note = fn (string $mark) => file_put_contents(__DIR__ . '/runs.log', "$mark {$job['uuid']}\n", FILE_APPEND);
 $note('S');
-usleep(empty($job['deadly']) ? 30000 : 3000000); // the sidecar is killed meanwhile
+usleep(empty($job['deadly']) ? 30000 : 5000000); // the sidecar is killed meanwhile
 $note('E');`)
 	config := r.config("", fmt.Sprintf("lease = \"3s\"\nretry = [\"50ms\"]\nmax_crashes = %d", maxCrashes))
 	pushed := 0
