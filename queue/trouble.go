@@ -61,10 +61,10 @@ func (t *trouble) note(ctx context.Context, err error) {
 	}
 	fault := FaultOf(err)
 	t.errors.WithLabelValues(fault.String()).Inc()
-	if t.err == nil {
-		t.log.DebugContext(ctx, "step fails", "fault", fault.String(), "error", err)
-	}
 	if fault.OfServer() {
+		if t.err == nil {
+			t.log.DebugContext(ctx, "step fails", "fault", fault.String(), "error", err)
+		}
 		t.outages.fails(ctx, t, fault, err)
 	} else if fault != t.fault {
 		t.log.WarnContext(ctx, "redis refuses", "fault", fault.String(), "error", err, "failures", t.failures)
