@@ -57,9 +57,11 @@ func (f *Feeder) Run(take, work context.Context) {
 func (f *Feeder) feedOnce(take, work context.Context) (more bool, err error) {
 	f.at.at(awaitingSlots)
 	slots := f.gate.Acquire(take, min(f.flight.free(), maxClaim))
-	if take.Err() != nil { // what would be claimed now would only go back
+	select {
+	case <-take.Done(): // what would be claimed now would only go back
 		f.gate.Release(slots)
 		return false, nil
+	default:
 	}
 	f.at.at(claiming)
 	claims, err := f.claim(take, slots)
