@@ -303,7 +303,7 @@ func TestJobsThatRunForLongOnAllSlotsAreNoStall(t *testing.T) {
 		<-release
 		return done
 	})
-	for _, uuid := range strings.SplitSeq("abcdef", "") {
+	for uuid := range strings.SplitSeq("abcdef", "") {
 		b.ready(t, text(uuid))
 	}
 	eventually(t, "four to run", func() bool { return b.size(t, b.keys.Running) == 4 })
