@@ -205,3 +205,21 @@ func TestWhatHasLapsedIsNotGivenToAWorker(t *testing.T) {
 		}
 	}
 }
+
+// The job for which a slot was asked has gone elsewhere meanwhile, and another worker is on its way: the slot goes back,
+// once.
+func TestASlotThatIsNotNeededAnyMoreGoesBack(t *testing.T) {
+	c := crewOf(2, TopicOptions{Topic: "mail", Workers: 2})
+	now := time.Now()
+	c.slots = c.topic.pool.enlist(c.topic, 1)
+	c.residents = append(c.residents, newResident(c, now))
+	c.topic.used++ // the resident's
+	c.topic.pool.used++
+	todo := plan{next: now.Add(time.Hour)}
+	c.mu.Lock()
+	c.hireMore(now, &todo)
+	c.mu.Unlock()
+	if used, _, _ := c.topic.pool.load(); used != 1 || len(todo.start) != 0 || c.slots != nil {
+		t.Errorf("%d slots taken and %d workers started, want the one of the worker that is on its way", used, len(todo.start))
+	}
+}

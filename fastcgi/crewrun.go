@@ -213,7 +213,7 @@ func (c *crew) need() int {
 	if c.single {
 		need = min(need, 1-len(c.residents))
 	}
-	return min(need, c.workers-len(c.residents))
+	return max(0, min(need, c.workers-len(c.residents)))
 }
 
 func (c *crew) slotsFree() bool {
