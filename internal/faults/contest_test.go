@@ -99,13 +99,14 @@ func (c *contest) consume(t *testing.T, server *testenv.RedisServer, rdb *redis.
 		"--interval-ms=20", "--idle-us=2000", "--fix-respawn=1", "--visible-ms=1500", "--back-ms=50", "--ladder=0,50,50,50,50,50", "--log=" + logs,
 	}
 	cmd := exec.Command("php", append(args, strings.Fields(c.options)...)...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	done, err := startChild(cmd)
+	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the group that we started
-		_ = cmd.Wait()
+		<-done
 	}()
 	ctx, next := t.Context(), 0
 	quiet := 0

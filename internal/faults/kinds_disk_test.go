@@ -46,16 +46,17 @@ func fillDisk(_ context.Context, s *shop) error {
 		return err
 	}
 	defer free()
-	if err := p.loseBridge(); err != nil {
-		return err
-	}
-	if !eventually(readyWithin, func() bool {
+	met := eventually(readyWithin, func() bool {
+		if err = p.loseBridge(); err != nil {
+			return true
+		}
 		code, _, err := p.admin("/readyz")
 		return err == nil && code == http.StatusServiceUnavailable
-	}) {
+	})
+	if !met {
 		return errors.New("the sidecar is ready although it has no bridge")
 	}
-	return nil
+	return err
 }
 
 // fill leaves no room for the bridge. free takes that back.
@@ -68,7 +69,8 @@ func (p *sidecar) fill() (free func(), err error) {
 	return func() { _ = os.Remove(p.filler()) }, nil
 }
 
-// loseBridge removes the bridge and takes its room. The sidecar may be quicker, and then it is done again.
+// loseBridge removes the bridge and takes its room. The sidecar may be quicker, or have written all but the name: so this
+// is done until it says that it has none.
 func (p *sidecar) loseBridge() error {
 	for {
 		bridges, err := filepath.Glob(filepath.Join(p.bridge, "*.php"))

@@ -32,12 +32,13 @@ func (s *shop) startOld(options ...string) *oldConsumer {
 	}, options...)...)
 	o.cmd.Stdout, o.cmd.Stderr = log, log
 	o.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := o.cmd.Start(); err != nil {
+	done, err := startChild(o.cmd)
+	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() {
 		_ = syscall.Kill(-o.cmd.Process.Pid, syscall.SIGKILL) // the group that we started
-		_ = o.cmd.Wait()
+		<-done
 	})
 	return o
 }

@@ -111,14 +111,10 @@ func (p *sidecar) start() {
 	}
 	cmd := exec.Command(binary, "run", "-c", p.config)
 	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
+	done, err := startChild(cmd)
+	if err != nil {
 		p.s.t.Fatal(err)
 	}
-	done := make(chan struct{})
-	go func() {
-		_ = cmd.Wait() // most are killed
-		close(done)
-	}()
 	p.cmd, p.done = cmd, done
 }
 

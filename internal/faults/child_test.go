@@ -1,0 +1,28 @@
+package faults
+
+import (
+	"os/exec"
+	"runtime"
+	"syscall"
+)
+
+// startChild starts cmd, which dies with the tests, even if those are killed. done is closed when it has ended. The
+// signal follows the thread which forked, so that is kept until then.
+func startChild(cmd *exec.Cmd) (done chan struct{}, err error) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = new(syscall.SysProcAttr)
+	}
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	done = make(chan struct{})
+	started := make(chan error)
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // most are killed: how they ended says nothing
+		}
+	}()
+	return done, <-started
+}
