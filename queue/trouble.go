@@ -32,7 +32,7 @@ type troubles struct {
 	all     []*trouble
 }
 
-// of makes the trouble of a step: promote, claim, …
+// of makes the trouble of a step, such as promote or claim.
 func (ts *troubles) of(step string) *trouble {
 	t := &trouble{topic: ts.topic, errors: ts.metrics.errors, outages: ts.outages, log: ts.log.With("step", step)}
 	ts.all = append(ts.all, t)

@@ -25,6 +25,7 @@ type kind struct {
 	forgets  bool   // Redis itself forgets: what s.forgot was told of and nobody ran is told apart, not counted as lost
 	oldLoses string // why the old scripts themselves lose jobs without a trace in the ledger; "" if they do not
 	harmless bool   // it explains no double: nobody may notice it
+	slow     bool   // a strike takes many seconds: the short form makes one
 	alone    bool   // not for the mixture: it needs the shop to be set up for it, or the others to keep still
 }
 

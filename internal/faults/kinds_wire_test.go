@@ -58,7 +58,7 @@ func kindsOfWire() []kind {
 			},
 		},
 		{
-			name: "wire-late", about: "replies later than the client waits (5 s)", proxied: true, alone: true,
+			name: "wire-late", about: "replies later than the client waits (5 s)", proxied: true, alone: true, slow: true,
 			strike: func(ctx context.Context, s *shop) error {
 				s.spoilFor(ctx, 6*time.Second, "latency", replies, map[string]int{"latency": 5500})
 				return nil
@@ -66,7 +66,7 @@ func kindsOfWire() []kind {
 		},
 		{name: "script-unsent", about: "single calls of each script never arrive", proxied: true, alone: true, strike: cutScripts(asked)},
 		{name: "script-reply-lost", about: "single calls of each script run, and their replies are lost", proxied: true, alone: true, strike: cutScripts(answered)},
-		{name: "script-reply-late", about: "replies of single calls of each script later than the client waits", proxied: true, alone: true, strike: delayScript},
+		{name: "script-reply-late", about: "replies of single calls of each script later than the client waits", proxied: true, alone: true, slow: true, strike: delayScript},
 	}
 }
 

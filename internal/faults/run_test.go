@@ -101,6 +101,9 @@ func runKind(t *testing.T, k kind, z size, seed uint64) outcome {
 	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() { s.jobs.run(ctx) })
+	if k.slow && !z.long {
+		z.strikes = 1
+	}
 	for o.Strikes < z.strikes || s.jobs.count() < z.jobs {
 		back, err := s.struck(ctx, k, z)
 		if err != nil {
