@@ -47,6 +47,7 @@ func TestTheAccountsTellWhatBecameOfAJob(t *testing.T) {
 		"buried twice":                {job: job{fate: fateReject}, dead: 2, runs: []run{ran("b", 0, 10, "rejected"), ran("b", 20, 30, "rejected")}, want: account{Dead: 1, Runs: 2, Doubled: 1}, fault: "nothing explains it"},
 		"two records of one run":      {job: job{fate: fateReject}, dead: 2, runs: []run{ran("b", 0, 10, "rejected")}, want: account{Dead: 1, Runs: 1, Doubled: 1}, fault: "nothing explains it"},
 		"twice by the old consumer":   {job: job{topic: topicShared}, runs: []run{ran(old, 0, 10, "done"), ran("a", 20, 30, "done")}, want: account{Done: 1, Runs: 1, OldRuns: 1, OldTwo: 1}},
+		"dead by the old consumer":    {job: job{topic: topicShared, fate: fateReject}, dead: 1, runs: []run{ran(old, 0, 10, "done"), ran("a", 20, 30, "rejected")}, want: account{Done: 1, Runs: 1, OldRuns: 1, OldTwo: 1}},
 		"lost by the old consumer":    {job: job{topic: topicShared}, runs: []run{cutRun(old, 0)}, want: account{OldRuns: 1, OldLost: 1}},
 		"lost by ours beside it":      {job: job{topic: topicShared}, runs: []run{cutRun(old, 0), cutRun("a", 5)}, want: account{OldRuns: 1, Runs: 1, Lost: 1}, fault: "is lost"},
 		"lost by its scripts":         {job: job{topic: topicShared}, other: evidence{oldLoses: true}, want: account{OldLost: 1}},

@@ -69,6 +69,9 @@ func (a *account) add(e evidence, j job, runs []run, dead int) {
 	}
 	a.Jobs++
 	switch {
+	case len(done) > 0 && dead > 0 && slices.ContainsFunc(done, func(r run) bool { return r.who == old }):
+		a.Done++ // its ZREM failed, which it took for a failure of the job
+		a.OldTwo++
 	case len(done) > 0 && dead > 0:
 		a.fault("%s is done and in dead: %s", j.uuid, history(runs))
 	case len(done) > 0:

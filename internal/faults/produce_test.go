@@ -24,13 +24,14 @@ type producer struct {
 
 	mu      sync.Mutex
 	written map[string]job // guarded by mu, by uuid
+	sure    int            // guarded by mu: how many of them Redis has said it has
 }
 
-// count returns how many jobs were written so far, sure or not.
+// count returns how many jobs Redis has said it has so far.
 func (p *producer) count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.written)
+	return p.sure
 }
 
 // all returns what was written, by uuid.
@@ -87,7 +88,9 @@ func (p *producer) write(ctx context.Context, n int) {
 	}
 	_, err = pipe.Exec(ctx)
 	for i, j := range jobs {
-		j.sure = err == nil && adds[i].Err() == nil
+		if j.sure = err == nil && adds[i].Err() == nil; j.sure {
+			p.sure++
+		}
 		p.written[j.uuid] = j
 	}
 }

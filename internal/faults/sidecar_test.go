@@ -63,7 +63,12 @@ func (s *shop) newSidecar(name string) *sidecar {
 // configure writes the sidecar's configuration.
 func (p *sidecar) configure() {
 	p.s.t.Helper()
+	level := "info"
+	if os.Getenv("FAULTS_DEBUG") != "" {
+		level = "debug"
+	}
 	text := fmt.Sprintf(`grace = "5s"
+log_level = %q
 
 [admin]
 listen = "127.0.0.1:0"
@@ -92,7 +97,7 @@ mode = "worker"
 idle_timeout = "1s"
 
 [topic.shared]
-`, p.redis, p.s.fpm.Listen, childrenEach, p.bridge, filepath.Join(p.s.dir, "jobs-"+p.name+".php"), 60000+p.changes)
+`, level, p.redis, p.s.fpm.Listen, childrenEach, p.bridge, filepath.Join(p.s.dir, "jobs-"+p.name+".php"), 60000+p.changes)
 	if err := os.WriteFile(p.config, []byte(text), 0o644); err != nil {
 		p.s.t.Fatal(err)
 	}
