@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -43,7 +44,8 @@ type shop struct {
 	ledger   *ledger
 	jobs     *producer
 
-	moment int // the next of moments
+	moment int           // the next of moments
+	lasted time.Duration // the last strike
 
 	mu        sync.Mutex
 	marks     []mark          // guarded by mu: what strikes did
