@@ -17,12 +17,19 @@ type moment struct {
 // moments are the steps of a job: before the claim runs, before its reply is read, between claim and send, before
 // the verdict is written, before it is known to be, and the same for failures and renewals.
 var moments = []moment{
-	{"claim", asked}, {"claim", answered}, {"claim", heard},
-	{"completerows", asked}, {"completerows", answered},
-	{"complete", asked}, {"complete", answered},
-	{"requeue", asked}, {"requeue", answered},
-	{"bury", asked}, {"bury", answered},
-	{"renew", answered}, {"promote", answered},
+	{"claim", asked},
+	{"claim", answered},
+	{"claim", heard},
+	{"completerows", asked},
+	{"completerows", answered},
+	{"complete", asked},
+	{"complete", answered},
+	{"requeue", asked},
+	{"requeue", answered},
+	{"bury", asked},
+	{"bury", answered},
+	{"renew", answered},
+	{"promote", answered},
 }
 
 // kindsOfStep meet a sidecar at one step of a job after the other.
