@@ -29,9 +29,9 @@ func (l *life) hearOut(ctx context.Context) []byte {
 
 // forgetStderr throws away what jobs that are done have said, which nobody wants to read, and reports whether they have
 // said anything. Where some do, all of it must be gone before the next begins.
-func (r *resident) forgetStderr() (said bool) {
+func (r *resident) forgetStderr(ctx context.Context) (said bool) {
 	if r.crew.noisy.Load() > 0 {
-		return len(r.life.hearOut(context.Background())) > 0
+		return len(r.life.hearOut(context.WithoutCancel(ctx))) > 0
 	}
 	return len(r.life.reply.takeStderr()) > 0
 }

@@ -24,11 +24,11 @@ func (r *resident) read(ctx context.Context, in *frameReader) error {
 		if err == nil && f.kind == verdictFrame {
 			done, err = r.readVerdict(ctx, f, done)
 		} else if err == nil {
-			err = errors.Join(r.settle(done), r.readOther(ctx, f))
+			err = errors.Join(r.settle(ctx, done), r.readOther(ctx, f))
 			done = done[:0]
 		}
 		if len(done) > 0 && (err != nil || !in.more()) {
-			err = errors.Join(r.settle(done), err)
+			err = errors.Join(r.settle(ctx, done), err)
 			done = done[:0]
 		}
 		if err != nil {
@@ -51,7 +51,7 @@ func (r *resident) readVerdict(ctx context.Context, f frame, done []conclusion) 
 	if a.Verdict == "done" && t.opts.SuccessBody == nil && !t.opts.LogStderr && !r.crew.single {
 		return append(done, conclusion{id, compat.Outcome{Verdict: compat.Done, Took: a.took()}, a.Memory}), nil
 	}
-	err = r.settle(done)
+	err = r.settle(ctx, done)
 	if err == nil {
 		err = r.settleSlowly(ctx, id, a)
 	}
@@ -74,12 +74,12 @@ func (r *resident) readOther(ctx context.Context, f frame) error {
 }
 
 // settle ends the first jobs in hand, gives out others, and only then wakes those who wait for the outcomes.
-func (r *resident) settle(list []conclusion) error {
+func (r *resident) settle(ctx context.Context, list []conclusion) error {
 	if len(list) == 0 {
 		return nil
 	}
 	c, now := r.crew, time.Now()
-	said := r.forgetStderr()
+	said := r.forgetStderr(ctx)
 	c.watchCode(now)
 	c.mu.Lock()
 	if said {
@@ -161,7 +161,7 @@ func (r *resident) settleSlowly(ctx context.Context, id uint32, a answer) error 
 		return err
 	}
 	outcome := r.judge(ctx, e, a)
-	return r.settle([]conclusion{{id, outcome, a.Memory}})
+	return r.settle(ctx, []conclusion{{id, outcome, a.Memory}})
 }
 
 // judge says what e came to, and tells gates and log.

@@ -24,7 +24,7 @@ func (r *resident) dies(ctx context.Context, f frame) error {
 	r.goes(byDeath)
 	if id == 0 {
 		if r.ready { // no job's fault for certain: a destructor that ran when garbage was collected, most likely
-			r.crew.log.WarnContext(ctx, "a worker died between two jobs", "pid", r.life.call.PID, "error", a.sign.Error)
+			r.crew.log.WarnContext(ctx, "a worker died between two jobs", "pid", r.life.call.PID, "error", a.Error)
 		}
 		r.life.bootFault = &a.sign
 		return nil

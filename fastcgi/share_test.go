@@ -39,7 +39,7 @@ func TestALightTopicIsNotStarved(t *testing.T) {
 			for range 4 {
 				wg.Go(func() {
 					for ctx.Err() == nil && topics[i].Acquire(ctx, 1) == 1 {
-						time.Sleep(takes) // the bubble's time
+						time.Sleep(takes) //nolint:forbidigo // the bubble's time passes at once
 						mu.Lock()
 						ran[i] += takes
 						mu.Unlock()
