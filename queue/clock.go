@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// serverClock tells Redis's time between two replies: the time the last reply carried plus what has
-// passed here, by the monotonic clock, since that was asked for. So it is never behind: a reply that was
-// long under way, or lay unread in a process that stood still, makes no lease look longer. The host's wall clock plays no part, so a host whose clock
-// is wrong, or is set, moves no due time and no lease.
+// serverClock tells Redis's time between two replies: the time the last reply carried plus what has passed here, by the
+// monotonic clock, since that was asked for. So it is never behind: a reply that was long under way, or lay unread in a
+// process that stood still, makes no lease look longer. The host's wall clock plays no part, so a host whose clock is
+// wrong, or is set, moves no due time and no lease.
 type serverClock struct {
 	last atomic.Pointer[reading]
 }

@@ -3,7 +3,6 @@ package queue_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -55,7 +54,13 @@ func startWoken(t testing.TB, b bench, change func(*queue.Options), handle func(
 	metrics := queue.NewMetrics(f.metrics, []string{opts.Topic})
 	log := slog.New(slog.NewTextHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	f.consumer = queue.NewConsumer(opts, b.Store, b.watch(opts), wakes, tracking, handlerFunc(handle), f.gate, metrics, queue.NewOutages(log), time.UTC, log)
+	f.run(t)
+	return f
+}
 
+// run has the Consumer work until the test ends.
+func (f *flow) run(t testing.TB) {
+	t.Helper()
 	background := context.WithoutCancel(t.Context())
 	take, stopTaking := context.WithCancel(background)
 	work, stopWorking := context.WithCancel(background)
@@ -72,7 +77,6 @@ func startWoken(t testing.TB, b bench, change func(*queue.Options), handle func(
 			t.Log(f.log.String())
 		}
 	})
-	return f
 }
 
 // watch returns what a watchdog asks: the real server, whatever stands before it.
@@ -121,69 +125,6 @@ func hasLabel(series *dto.Metric, value string) bool {
 	return false
 }
 
-// slots is a Gate with a number of slots.
-type slots struct {
-	free chan struct{}
-
-	mu         sync.Mutex
-	used, most int
-}
-
-func newSlots(n int) *slots {
-	s := &slots{free: make(chan struct{}, n)}
-	s.Release(n)
-	s.used = 0
-	return s
-}
-
-func (s *slots) Acquire(ctx context.Context, most int) int {
-	select {
-	case <-ctx.Done():
-		return 0
-	case <-s.free:
-	}
-	n := 1
-	for ; n < most && len(s.free) > 0; n++ {
-		<-s.free // only one Feeder takes from a gate here
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.used += n
-	s.most = max(s.most, s.used)
-	return n
-}
-
-// Blocked says that all slots are in use, or what a test wants.
-func (s *slots) Blocked() error {
-	if len(s.free) == 0 {
-		return errors.New("all slots are in use")
-	}
-	return nil
-}
-
-func (s *slots) Release(n int) {
-	s.mu.Lock()
-	s.used -= n
-	s.mu.Unlock()
-	for range n {
-		s.free <- struct{}{}
-	}
-}
-
-// mostUsed returns how many slots were taken at once, at most.
-func (s *slots) mostUsed() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.most
-}
-
-// inUse returns how many slots are taken at the moment.
-func (s *slots) inUse() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.used
-}
-
 // logBook keeps log lines.
 type logBook struct {
 	mu    sync.Mutex
@@ -217,58 +158,6 @@ func (l *logBook) count(texts ...string) int {
 		}
 	}
 	return n
-}
-
-// runs records what a handler was called with.
-type runs struct {
-	mu     sync.Mutex
-	texts  []string
-	byUUID map[string]int
-	now    map[string]int // running at the moment, by text
-	clash  bool           // one text ran twice at a time
-}
-
-func newRuns() *runs { return &runs{byUUID: map[string]int{}, now: map[string]int{}} }
-
-// begin notes the start of a run; the function it returns notes its end.
-func (r *runs) begin(job compat.Job) (end func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.texts = append(r.texts, job.Raw())
-	r.byUUID[job.UUID()]++
-	r.now[job.Raw()]++
-	r.clash = r.clash || r.now[job.Raw()] > 1
-	return func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.now[job.Raw()]--
-	}
-}
-
-func (r *runs) count() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.texts)
-}
-
-func (r *runs) of(uuid string) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.byUUID[uuid]
-}
-
-func (r *runs) list() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return append([]string(nil), r.texts...)
-}
-
-// handler records its runs and lets each end with the outcome.
-func (r *runs) handler(o compat.Outcome) func(context.Context, compat.Job) compat.Outcome {
-	return func(_ context.Context, job compat.Job) compat.Outcome {
-		defer r.begin(job)()
-		return o
-	}
 }
 
 var (

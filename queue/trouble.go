@@ -8,9 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// trouble follows the errors of one topic's step and counts them all. What is the whole server's fault goes to
-// Outages. What is the fault of this topic's keys is logged here: the first of a run, each change
-// of their kind, and the end.
+// trouble follows the errors of one topic's step and counts them all. What is the whole server's fault goes to Outages.
+// What is the fault of this topic's keys is logged here: the first of a run, each change of their kind, and the end.
 type trouble struct {
 	topic   string
 	log     *slog.Logger
