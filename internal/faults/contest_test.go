@@ -116,11 +116,11 @@ func (c *contest) consume(t *testing.T, server *testenv.RedisServer, rdb *redis.
 				t.Fatal(err)
 			}
 		}
-		_ = wait(ctx, 20*time.Millisecond)
+		linger(ctx, 20*time.Millisecond)
 		if pids := testenv.ChildrenOf(cmd.Process.Pid); c.kill && next < c.Jobs && len(pids) > 2 {
 			_ = syscall.Kill(pids[c.rng.IntN(len(pids))], syscall.SIGKILL) // it may have ended
 			c.Strikes++
-			_ = wait(ctx, 150*time.Millisecond)
+			linger(ctx, 150*time.Millisecond)
 		}
 		if quiet++; next < c.Jobs || rdb.ZCard(ctx, "delay:pool:t").Val()+rdb.LLen(ctx, "delay:ready:t").Val()+rdb.ZCard(ctx, "delay:running:t").Val() > 0 {
 			quiet = 0
@@ -154,7 +154,7 @@ func (c *contest) replayDead(t *testing.T, server *testenv.RedisServer, rdb *red
 		}
 		eventually(10*time.Second, func() bool { return rdb.LLen(ctx, "delay:dead:t").Val() < before })
 		if c.Strikes++; c.Strikes < replayKills {
-			_ = wait(context.Background(), time.Duration(c.rng.IntN(3000))*time.Microsecond)
+			linger(context.Background(), time.Duration(c.rng.IntN(3000))*time.Microsecond)
 			_ = cmd.Process.Kill() // it may have ended
 		}
 		_ = cmd.Wait()

@@ -170,15 +170,3 @@ func killOldWorker(_ context.Context, s *shop) error {
 	_ = syscall.Kill(pids[s.rng.IntN(len(pids))], syscall.SIGKILL) // of the group that we started; it may have ended
 	return nil
 }
-
-// wait waits for a while, or until ctx ends.
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}

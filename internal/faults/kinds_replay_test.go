@@ -22,7 +22,7 @@ func killReplay(ctx context.Context, s *shop) error {
 			return fmt.Errorf("replay: %w", err)
 		}
 		// From before its first call until after its last.
-		_ = wait(ctx, time.Duration(5_000+s.rng.IntN(60_000))*time.Microsecond)
+		linger(ctx, time.Duration(5_000+s.rng.IntN(60_000))*time.Microsecond)
 		_ = cmd.Process.Kill() // it may have ended
 		_ = cmd.Wait()
 	}

@@ -47,7 +47,7 @@ func kindsOfStep() []kind {
 				var cont func()
 				return s.atMoment(ctx, func(p *sidecar) { cont = p.freeze() }, func(*sidecar) {
 					defer cont()
-					_ = wait(ctx, 3500*time.Millisecond) // the lease and what its keeper asked for last
+					linger(ctx, 3500*time.Millisecond) // the lease and what its keeper asked for last
 				})
 			},
 		},

@@ -28,13 +28,7 @@ func kindsOfWire() []kind {
 		},
 		{
 			name: "wire-refused", about: "no connection is taken, those that were are cut", proxied: true, alone: true,
-			strike: func(ctx context.Context, s *shop) error {
-				defer s.outage()()
-				mend := s.proxy.refuse()
-				defer mend()
-				linger(ctx, s.away())
-				return nil
-			},
+			strike: refuseConnections,
 		},
 		{
 			name: "wire-latency", about: "every reply 50 to 350 ms late", proxied: true, alone: true,
@@ -80,9 +74,17 @@ func (s *shop) direction() direction {
 // spoilFor has a toxic at work for d.
 func (s *shop) spoilFor(ctx context.Context, d time.Duration, toxic string, what direction, attributes map[string]int) {
 	defer s.outage()()
-	mend := s.proxy.spoil(toxic, what, attributes)
+	mend := s.proxy.spoil(ctx, toxic, what, attributes)
 	defer mend()
 	linger(ctx, d)
+}
+
+func refuseConnections(ctx context.Context, s *shop) error {
+	defer s.outage()()
+	mend := s.proxy.refuse()
+	defer mend()
+	linger(ctx, s.away())
+	return nil
 }
 
 // cutScripts cuts some calls of every script at a step, one script after the other.

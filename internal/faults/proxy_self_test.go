@@ -117,7 +117,7 @@ func TestAWatchIsToldByWhichFrontACallCame(t *testing.T) {
 func TestSpoiledRepliesAreCutAtTheByteAndMended(t *testing.T) {
 	server := testenv.Redis(t)
 	p := newProxy(t, server.Addr)
-	mend := p.spoil("limit_data", replies, map[string]int{"bytes": 3})
+	mend := p.spoil(t.Context(), "limit_data", replies, map[string]int{"bytes": 3})
 	conn, err := net.Dial("tcp", p.front())
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestALateReplyIsNetworkTrouble(t *testing.T) {
 	if err := rdb.Ping(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	mend := p.spoil("latency", replies, map[string]int{"latency": 1500})
+	mend := p.spoil(t.Context(), "latency", replies, map[string]int{"latency": 1500})
 	if _, err := storeOn(rdb).Claim(t.Context(), 0); queue.FaultOf(err) != queue.Network {
 		t.Errorf("got %v, want network trouble", err)
 	}

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net"
 	"sync"
@@ -134,8 +135,8 @@ const (
 )
 
 // spoil adds one of toxiproxy's toxics (latency, slicer, limit_data, reset_peer, timeout, bandwidth) to
-// every connection, those of now included. The function it returns takes it back.
-func (p *proxy) spoil(toxic string, what direction, attributes map[string]int) (mend func()) {
+// every connection, those of now included. The function it returns takes it back, whether or not ctx has ended.
+func (p *proxy) spoil(ctx context.Context, toxic string, what direction, attributes map[string]int) (mend func()) {
 	p.t.Helper()
 	text, err := json.Marshal(map[string]any{"type": toxic, "stream": what, "attributes": attributes})
 	if err != nil {
@@ -146,7 +147,7 @@ func (p *proxy) spoil(toxic string, what direction, attributes map[string]int) (
 		p.t.Fatalf("toxic %s: %v", text, err)
 	}
 	return func() {
-		if err := p.toxic.Toxics.RemoveToxic(p.t.Context(), added.Name); err != nil {
+		if err := p.toxic.Toxics.RemoveToxic(context.WithoutCancel(ctx), added.Name); err != nil {
 			p.t.Errorf("take back %s: %v", text, err)
 		}
 	}

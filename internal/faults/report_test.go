@@ -25,8 +25,7 @@ type report struct {
 
 // newReport returns a report that is written when the test ends.
 func newReport(t testing.TB) *report {
-	r := &report{t: t, dir: os.Getenv("FAULTS_REPORT")}
-	return r
+	return &report{t: t, dir: os.Getenv("FAULTS_REPORT")}
 }
 
 // add takes in one kind's outcome, and writes the report anew, so that a run that is broken off leaves what it found.

@@ -161,7 +161,7 @@ func (s *shop) warmUp() {
 // struck lets jobs run for a moment, strikes once and waits until jobs run again. It returns how long that took.
 func (s *shop) struck(ctx context.Context, k kind, z size) (time.Duration, error) {
 	// As long as the last strike took, or jobs would only run at its edges.
-	_ = wait(ctx, max(s.lasted, time.Duration(s.rng.IntN(200))*time.Millisecond))
+	linger(ctx, max(s.lasted, time.Duration(s.rng.IntN(200))*time.Millisecond))
 	over, began := s.markWhole(k), time.Now()
 	if err := k.strike(ctx, s); err != nil {
 		return 0, err

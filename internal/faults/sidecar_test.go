@@ -169,16 +169,6 @@ func (p *sidecar) dump() {
 	<-p.done
 }
 
-// ended tells whether the sidecar has ended by itself.
-func (p *sidecar) ended() bool {
-	select {
-	case <-p.done:
-		return true
-	default:
-		return false
-	}
-}
-
 var adminAddr = regexp.MustCompile(`msg="admin listening" addr=(\S+)`)
 
 // admin asks the admin side of the sidecar that runs now.

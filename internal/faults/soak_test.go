@@ -57,7 +57,7 @@ func TestASoakLeavesMemoryFlat(t *testing.T) {
 		}
 		o.Strikes++
 		o.BackMS = append(o.BackMS, back.Milliseconds())
-		_ = wait(ctx, every-time.Since(at))
+		linger(ctx, every-time.Since(at))
 		samples = append(samples, s.sample(begin))
 	}
 	stop()
