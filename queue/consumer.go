@@ -69,7 +69,7 @@ func newFlow(opts Options, store *Store, wakes Wakes, tracking func() bool, hand
 	due := newDueTimes()
 	rules := newRules(opts, clock, loc)
 	rhythm := rhythm{scanInterval: opts.ScanInterval, tracking: tracking}
-	replies := &lostReplies{length: opts.Lease}
+	replies := &hands.replies
 	keeper := newKeeper(store, opts.Lease, clock, m, steps.of("renew"), log)
 	settler := newSettler(store, keeper, m, steps, log)
 	hint := make(chan struct{}, 1)
@@ -112,6 +112,7 @@ func (c *Consumer) Run(take, work context.Context) {
 	var flows sync.WaitGroup
 	defer flows.Wait()
 	for f := c.current(); ; f = c.begin() {
+		c.hands.add(f.keeper)
 		flowing, replace := context.WithCancel(take)
 		flows.Go(func() {
 			f.run(flowing, work)
@@ -120,16 +121,27 @@ func (c *Consumer) Run(take, work context.Context) {
 		c.watchdog.watch(take, f)
 		replace()
 		if take.Err() != nil {
+			c.watchdog.leave()
 			return
 		}
 	}
+}
+
+// Follow has c go on where old leaves off, the consumer of the same topic on the same Redis that a reload replaces: what
+// old has in hand is no stranger to c, and what old may have claimed without a reply has not run. It is to be called
+// before Run.
+func (c *Consumer) Follow(old *Consumer) {
+	c.hands = old.hands
+	c.mu.Lock()
+	c.flows = nil
+	c.mu.Unlock()
+	c.begin()
 }
 
 // begin makes the flow that is to work from now on.
 func (c *Consumer) begin() *flow {
 	f := c.newFlow()
 	f.patience = c.patience
-	c.hands.add(f.keeper)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.flows = append(c.flows, f)
@@ -162,13 +174,13 @@ func (c *Consumer) Health() Health {
 		LastScan: f.scanner.last(),
 		ScanErr:  f.scanner.trouble.current(),
 		ClaimErr: f.feeder.trouble.current(),
-		InHand:   c.hands.inHand(),
 	}
 	if f.feeder.claimed.count() == 0 { // else it is over, whether or not the watchdog has seen that
 		h.StallErr = c.watchdog.current()
 	}
 	for _, f := range flows {
 		h.SettleErr = cmp.Or(h.SettleErr, f.settler.current())
+		h.InHand += f.keeper.inHand()
 	}
 	return h
 }

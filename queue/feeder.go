@@ -85,7 +85,7 @@ func (f *Feeder) claim(take context.Context, n int) (Claims, error) {
 	f.answered = time.Now()
 	if err != nil {
 		if mayHaveRun(err) {
-			f.replies.add(sent, f.clock.now())
+			f.replies.add(sent, f.clock.now(), f.intake.lease)
 		}
 		return Claims{}, err
 	}

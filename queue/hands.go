@@ -5,8 +5,11 @@ import (
 	"sync"
 )
 
-// hands are the claims that a Consumer holds, whichever of its flows took them.
+// hands are the claims of a topic that this process holds, whichever flow took them, that of an earlier generation
+// included, and those that it may hold without knowing.
 type hands struct {
+	replies lostReplies
+
 	mu      sync.Mutex
 	keepers []*Keeper // guarded by mu
 }

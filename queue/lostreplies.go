@@ -9,13 +9,14 @@ import (
 // was never run, so when such a lease ends no crash is counted (DESIGN 5). Another sidecar's claim of the
 // same moment may be spared a crash by it, once; that is the cheaper mistake.
 type lostReplies struct {
-	length time.Duration // of a lease
-
 	mu      sync.Mutex // guards what follows
 	windows []window   // oldest first
 }
 
-type window struct{ from, to ServerTime }
+type window struct {
+	from, to ServerTime
+	length   time.Duration // of the leases that were asked for: a reload may change it
+}
 
 const (
 	// lostRepliesKept bounds the windows: one a failed call, and a Feeder backs off.
@@ -25,14 +26,14 @@ const (
 	lostReplySlack = time.Second
 )
 
-// add notes a call that was sent at from and given up at to.
-func (l *lostReplies) add(from, to ServerTime) {
+// add notes a call that asked for leases of that length, was sent at from and given up at to.
+func (l *lostReplies) add(from, to ServerTime, length time.Duration) {
 	if from.IsZero() {
 		return // before the first reply nothing is known of Redis's clock
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.windows = append(l.windows, window{from.Add(-lostReplySlack), to.Add(lostReplySlack)})
+	l.windows = append(l.windows, window{from.Add(-lostReplySlack), to.Add(lostReplySlack), length})
 	if len(l.windows) > lostRepliesKept {
 		l.windows = l.windows[1:]
 	}
@@ -44,11 +45,10 @@ func (l *lostReplies) covers(lease Lease) bool {
 	if !ok {
 		return false
 	}
-	start := end.Add(-l.length)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, w := range l.windows {
-		if w.from <= start && start <= w.to {
+		if start := end.Add(-w.length); w.from <= start && start <= w.to {
 			return true
 		}
 	}

@@ -7,8 +7,8 @@ import (
 
 func TestAClaimWhoseReplyWasLostIsRecognizedByItsLease(t *testing.T) {
 	const sent ServerTime = 1_732_900_000_000_000
-	l := &lostReplies{length: 30 * time.Second}
-	l.add(sent, sent.Add(3*time.Second))
+	l := &lostReplies{}
+	l.add(sent, sent.Add(3*time.Second), 30*time.Second)
 	tests := map[string]struct {
 		claimed ServerTime
 		want    bool
@@ -31,10 +31,10 @@ func TestAClaimWhoseReplyWasLostIsRecognizedByItsLease(t *testing.T) {
 }
 
 func TestOnlyTheLastLostRepliesAreKept(t *testing.T) {
-	l := &lostReplies{length: time.Second}
-	l.add(0, 5) // Redis's clock was not known yet
+	l := &lostReplies{}
+	l.add(0, 5, time.Second) // Redis's clock was not known yet
 	for i := range 10 * lostRepliesKept {
-		l.add(ServerTime(i+1), ServerTime(i+2))
+		l.add(ServerTime(i+1), ServerTime(i+2), time.Second)
 	}
 	if got := len(l.windows); got != lostRepliesKept {
 		t.Errorf("got %d windows, want %d", got, lostRepliesKept)

@@ -199,6 +199,13 @@ func (w *watchdog) recovered(ctx context.Context, claims bool) {
 	w.log.InfoContext(ctx, "stalled no more", "claims", claims)
 }
 
+// leave ends the watch of a consumer that takes nothing any more: whether its topic is stalled is its successor's to tell.
+func (w *watchdog) leave() {
+	if w.current() != nil {
+		w.metrics.stalled.Set(0)
+	}
+}
+
 // current returns the stall that is on, or nil.
 func (w *watchdog) current() error {
 	w.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"regexp"
 	"slices"
 	"sync"
@@ -88,7 +89,32 @@ func (a *app) newGeneration(ctx context.Context, cfg *config.Config) (*generatio
 		a.retire(g)
 		return nil, err
 	}
+	if old := a.generation(); old != nil {
+		g.follow(old)
+	}
 	return g, nil
+}
+
+// follow has the topics that old has, too, go on where they leave off there.
+func (g *generation) follow(old *generation) {
+	if !sameRedis(old.cfg.Redis, g.cfg.Redis) {
+		return // the same names are other keys
+	}
+	for _, t := range g.topics {
+		for _, before := range old.topics {
+			if before.name == t.name {
+				t.consumer.Follow(before.consumer)
+			}
+		}
+	}
+}
+
+// sameRedis reports that both lead to the same keys, as far as that can be told: passwords may have changed.
+func sameRedis(a, b queue.RedisOptions) bool {
+	for _, o := range []*queue.RedisOptions{&a, &b} {
+		o.Password, o.SentinelPassword = "", ""
+	}
+	return reflect.DeepEqual(a, b)
 }
 
 // retire gives up what the generation has. None of its topics runs any more.
