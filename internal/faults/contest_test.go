@@ -100,7 +100,7 @@ func (c *contest) consume(t *testing.T, server *testenv.RedisServer, rdb *redis.
 	}
 	cmd := exec.Command("php", append(args, strings.Fields(c.options)...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	done, err := startChild(cmd)
+	done, err := testenv.StartChild(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func (s *shop) startOld(options ...string) *oldConsumer {
 	}, options...)...)
 	o.cmd.Stdout, o.cmd.Stderr = log, log
 	o.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	done, err := startChild(o.cmd)
+	done, err := testenv.StartChild(o.cmd)
 	if err != nil {
 		s.t.Fatal(err)
 	}

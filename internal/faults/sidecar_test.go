@@ -116,7 +116,7 @@ func (p *sidecar) start() {
 	}
 	cmd := exec.Command(binary, "run", "-c", p.config)
 	cmd.Stdout, cmd.Stderr = log, log
-	done, err := startChild(cmd)
+	done, err := testenv.StartChild(cmd)
 	if err != nil {
 		p.s.t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -96,23 +95,13 @@ func (f *FPM) Start() {
 	}
 	cmd := exec.Command(fpmBinary, args...)
 	cmd.Env = append(os.Environ(), "PHP_INI_SCAN_DIR=") // the machine's own settings stay out
-	// The master dies with the tests, even if they are killed, and its children with it. That signal follows the thread
-	// which forked, so this one is kept until the master has ended.
+	// The master dies with the tests, even if they are killed, and its children with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	cmd.WaitDelay = 200 * time.Millisecond // what a script has started holds them, too
-	started, done := make(chan error), make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			_ = cmd.Wait() // how a killed master ended says nothing
-		}
-	}()
-	if err := <-started; err != nil {
+	done, err := StartChild(cmd)
+	if err != nil {
 		f.tb.Fatal(err)
 	}
 	f.cmd, f.done = cmd, done

@@ -1,4 +1,4 @@
-package faults
+package testenv
 
 import (
 	"os/exec"
@@ -6,13 +6,15 @@ import (
 	"syscall"
 )
 
-// startChild starts cmd, which dies with the tests, even if those are killed. done is closed when it has ended. The
-// signal follows the thread which forked, so that is kept until then.
-func startChild(cmd *exec.Cmd) (done chan struct{}, err error) {
+// StartChild starts cmd, which dies with the tests, even if those are killed: by its Pdeathsig, or else by SIGKILL. done
+// is closed when it has ended. The signal follows the thread which forked, so that is kept until then.
+func StartChild(cmd *exec.Cmd) (done chan struct{}, err error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = new(syscall.SysProcAttr)
 	}
-	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	if cmd.SysProcAttr.Pdeathsig == 0 {
+		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	}
 	done = make(chan struct{})
 	started := make(chan error)
 	go func() {
