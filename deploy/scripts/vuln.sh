@@ -11,8 +11,9 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 check=${GOVULNCHECK:?the command that runs govulncheck}
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+log=$work/log
 
 # Runs the check against a database; 3 where that cannot be read.
 against() {
@@ -32,7 +33,7 @@ against() {
 # Prints the directory with the module's reports. Outside of our module: they are no dependency of it.
 from_module() {
   local module=golang.org/x/vulndb
-  cd "$(mktemp -d)"
+  cd "$work"
   go mod download -json "$module@$(go list -m -f '{{.Version}}' "$module@latest")" | awk -F'"' '$2 == "Dir" { print $4 "/data/osv" }'
 }
 

@@ -77,7 +77,11 @@ func (t *table) unknown(name string, fields []field) {
 		t.bad[near] = true // what it stands for is not missing as well
 		t.fault(name, fmt.Errorf("%s: unknown key, did you mean %s?", shown, near))
 	case strings.Contains(strings.ToLower(name), "pass"):
-		t.fault(name, fmt.Errorf("%s: unknown key; passwords are not written here: want password_file in [redis], or %s in the environment", shown, passwordVariable))
+		option, variable := "password_file", passwordVariable
+		if strings.Contains(strings.ToLower(name), "sentinel") {
+			option, variable = "sentinel_password_file", sentinelPasswordVariable
+		}
+		t.fault(name, fmt.Errorf("%s: unknown key; passwords are not written here: want %s in [redis], or %s in the environment", shown, option, variable))
 	default:
 		t.fault(name, fmt.Errorf("%s: unknown key; known are %s", shown, strings.Join(namesOf(fields), ", ")))
 	}
