@@ -60,6 +60,13 @@ func (s *solo) waitLocked(ctx context.Context) bool {
 	}
 }
 
+// holdsUp reports that no run may begin beside those under way.
+func (s *solo) holdsUp() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.mayEnterLocked(false)
+}
+
 // leave ends a run.
 func (s *solo) leave() {
 	s.mu.Lock()

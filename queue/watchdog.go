@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -36,6 +37,9 @@ type watchdog struct {
 	stall error      // why the topic is thought to be stalled
 	again int        // stalls since the last claim
 }
+
+// errAlone is why runs do not begin although they have their slots.
+var errAlone = errors.New("a job runs alone, or waits for that")
 
 // finding is what one look found.
 type finding int
@@ -151,6 +155,9 @@ func (f *flow) excuse(gate Gate) error {
 		if err := gate.Blocked(); err != nil {
 			return err
 		}
+	}
+	if f.feeder.at.is(awaitingRuns) && f.worker.solo.holdsUp() {
+		return errAlone
 	}
 	for _, t := range []*trouble{f.scanner.trouble, f.feeder.trouble, f.feeder.intake.trouble} {
 		if err := t.current(); err != nil && !lostOnTheWay(err) { // Redis itself has said why not
