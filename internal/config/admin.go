@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 )
 
 func (b *builder) buildAdmin(t *table) {
@@ -12,6 +13,9 @@ func (b *builder) buildAdmin(t *table) {
 	t.decode(adminFields(o, &tokenFile))
 	if tokenFile != "" {
 		o.Token = b.passwordFrom(t, "token_file", tokenFile)
+		if strings.ContainsFunc(string(o.Token), func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+			t.faults(fmt.Errorf("token_file = %q: want one line of visible ASCII characters in it, or no header can carry it", tokenFile))
+		}
 	}
 	if o.Listen == "" {
 		return

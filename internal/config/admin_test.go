@@ -39,3 +39,14 @@ func TestTheAdminPortLeavesThisHostWithATokenOnly(t *testing.T) {
 		}
 	}
 }
+
+// Such a token would lock out everybody, whoever has the file.
+func TestATokenThatNoHeaderCanCarryIsRefused(t *testing.T) {
+	for _, token := range []string{" \n", "first\nsecond\n", "two words", "tab\tin-it", "t\xc3\xb6ken", "trailing \n"} {
+		file := secretFile(t, token, 0o600)
+		_, err := config.Parse("sidecar.toml", []byte(fmt.Sprintf("[admin]\ntoken_file = %q\n", file)+rest), noEnv)
+		if err == nil || strings.Contains(strings.ReplaceAll(err.Error(), file, ""), strings.TrimSpace(token)) && strings.TrimSpace(token) != "" {
+			t.Errorf("%q: %v", token, err)
+		}
+	}
+}
