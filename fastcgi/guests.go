@@ -17,8 +17,8 @@ const nobodyKnown = -1
 // guest is a caller of a socket who has not shown yet that he may.
 type guest struct {
 	net.Conn
-	uid  int // or nobodyKnown
-	list *guests
+	uid   int // or nobodyKnown
+	among *guests
 }
 
 // guests are the callers of one socket. Whoever may call says so in the moment in which he has connected: so when they
@@ -31,7 +31,7 @@ type guests struct {
 
 // admit takes conn for a guest.
 func (s *guests) admit(conn net.Conn) *guest {
-	g := &guest{Conn: conn, uid: peerUID(conn), list: s}
+	g := &guest{Conn: conn, uid: peerUID(conn), among: s}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.list) >= guestsAtOnce {
@@ -55,13 +55,13 @@ func (s *guests) turnAway() {
 
 // settle takes g off the list: he has shown who he is, or is gone. It reports false if he was turned away before.
 func (g *guest) settle() bool {
-	g.list.mu.Lock()
-	defer g.list.mu.Unlock()
-	at := slices.Index(g.list.list, g)
+	g.among.mu.Lock()
+	defer g.among.mu.Unlock()
+	at := slices.Index(g.among.list, g)
 	if at < 0 {
 		return false
 	}
-	g.list.list = slices.Delete(g.list.list, at, at+1)
+	g.among.list = slices.Delete(g.among.list, at, at+1)
 	return true
 }
 
