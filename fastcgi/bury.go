@@ -23,6 +23,11 @@ func (c *crew) bury(r *resident, now time.Time) {
 	case why == "":
 		why = byDeath
 	}
+	failed := !served && r.life.ending != withdrawn && !r.life.going
+	if failed { // now, or another starts at once for the same job
+		c.faults++
+		c.notBefore = time.Now().Add(backoff(c.faults, startBackoff))
+	}
 	c.mu.Unlock()
 	r.writes.Unlock()
 	c.metrics.ended(why, r.served, r.memory-r.grewFrom)
@@ -30,7 +35,7 @@ func (c *crew) bury(r *resident, now time.Time) {
 
 	if served {
 		c.shareOut(r, inHand, now)
-	} else if r.life.ending != withdrawn && !r.life.going {
+	} else if failed {
 		c.startFailed(r)
 	}
 	if !c.single {
@@ -122,18 +127,14 @@ func (c *crew) putBack(list []*errand, now time.Time) {
 }
 
 // startFailed has the job that asked for a worker bear what became of its start, where that is the job's own code's
-// doing, and gives all back where no job could start. Either way the next start waits.
+// doing, and gives all back where no job could start.
 func (c *crew) startFailed(r *resident) {
 	outcome, whose, f := r.judgeStart()
 	t := c.topic
 	c.mu.Lock()
-	c.faults++
-	c.notBefore = time.Now().Add(backoff(c.faults, startBackoff))
 	var bearer *errand
 	if whose == nobody && c.pending.len() > 0 {
 		bearer = c.pending.pop()
-	} else if whose != nobody {
-		c.giveBack(outcome.Error)
 	}
 	c.mu.Unlock()
 	if whose == nobody {
@@ -141,6 +142,11 @@ func (c *crew) startFailed(r *resident) {
 	}
 	if bearer == nil {
 		t.concluded(compat.Job{}, &outcome, whose, f)
+		if whose != nobody { // only now, or whoever gets them back finds the gate open
+			c.mu.Lock()
+			c.giveBack(outcome.Error)
+			c.mu.Unlock()
+		}
 		return
 	}
 	t.concluded(bearer.job, &outcome, whose, f)

@@ -171,7 +171,7 @@ func TestADeployRenewsWorkers(t *testing.T) {
 	}
 	link("r1")
 	link("r2")
-	testenv.Poll(t, time.Second, "the switch to be seen", func() bool { // at most 50 ms later
+	testenv.Poll(t, 10*time.Second, "the switch to be seen", func() bool { // at most 50 ms later
 		wantOutcome(t, topic.Handle(t.Context(), job(t, `{"n":-1}`)), compat.Done, "")
 		text, _ := os.ReadFile(runs)
 		return strings.HasSuffix(string(text), "-1 r2r2r2\n")
