@@ -23,10 +23,12 @@ func (c *crew) bury(r *resident, now time.Time) {
 	case why == "":
 		why = byDeath
 	}
+	var waiting []*errand
 	failed := !served && r.life.ending != withdrawn && !r.life.going
-	if failed { // now, or another starts at once for the same job
+	if failed { // all now, or another worker starts at once for the same job
 		c.faults++
 		c.notBefore = time.Now().Add(backoff(c.faults, startBackoff))
+		waiting = c.pending.all()
 	}
 	c.mu.Unlock()
 	r.writes.Unlock()
@@ -36,7 +38,7 @@ func (c *crew) bury(r *resident, now time.Time) {
 	if served {
 		c.shareOut(r, inHand, now)
 	} else if failed {
-		c.startFailed(r)
+		c.startFailed(r, waiting)
 	}
 	if !c.single {
 		c.topic.releaseSlots(1)
@@ -126,29 +128,26 @@ func (c *crew) putBack(list []*errand, now time.Time) {
 	flushAll(first)
 }
 
-// startFailed has the job that asked for a worker bear what became of its start, where that is the job's own code's
-// doing, and gives all back where no job could start.
-func (c *crew) startFailed(r *resident) {
+// startFailed has the first of those that waited for a worker bear what became of its start, where that is the job's own
+// code's doing, and gives all back where no job could start.
+func (c *crew) startFailed(r *resident, waiting []*errand) {
 	outcome, whose, f := r.judgeStart()
 	t := c.topic
-	c.mu.Lock()
-	var bearer *errand
-	if whose == nobody && c.pending.len() > 0 {
-		bearer = c.pending.pop()
+	if whose != nobody || len(waiting) == 0 {
+		t.concluded(compat.Job{}, &outcome, whose, f) // first: whoever gets a job back is to find the gate shut
 	}
-	c.mu.Unlock()
-	if whose == nobody {
-		c.log.Warn("a worker's bootstrap failed", "error", outcome.Error)
-	}
-	if bearer == nil {
-		t.concluded(compat.Job{}, &outcome, whose, f)
-		if whose != nobody { // only now, or whoever gets them back finds the gate open
-			c.mu.Lock()
-			c.giveBack(outcome.Error)
-			c.mu.Unlock()
+	if whose != nobody {
+		for _, e := range waiting {
+			e.end(unavailable(outcome.Error))
 		}
 		return
 	}
+	c.log.Warn("a worker's bootstrap failed", "error", outcome.Error)
+	if len(waiting) == 0 {
+		return
+	}
+	bearer := waiting[0]
+	c.putBack(waiting[1:], time.Now())
 	t.concluded(bearer.job, &outcome, whose, f)
 	if bearer.result != nil {
 		*bearer.result = Result{Stderr: f.stderr}

@@ -201,6 +201,9 @@ func (c *crew) need() int {
 		case idle, busy:
 			staying++
 		case leaving:
+			if !r.ready { // it has failed to start, and those who wait are to hear of that first
+				coming++
+			}
 		}
 	}
 	need := c.pending.len() - coming
