@@ -24,7 +24,7 @@ func runThrough(t *testing.T, mode string) {
 	p := r.start(r.config("", `retry = ["500ms"]`))
 	texts := r.produce(jobs, 3000, failEvery, 0)
 
-	eventually(t, 2*time.Minute, func() error {
+	eventually(t, 5*time.Minute, func() error {
 		if done := len(r.runs("E")); done != jobs {
 			return fmt.Errorf("%d of %d jobs ended", done, jobs)
 		}

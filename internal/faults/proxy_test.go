@@ -19,10 +19,11 @@ import (
 //
 // Each sidecar has a front of its own, by which a watch can tell whose call it was.
 type proxy struct {
-	t     testing.TB
-	toxic *toxiproxy.Proxy
-	relay relay
-	wg    sync.WaitGroup
+	t      testing.TB
+	toxic  *toxiproxy.Proxy
+	listen string // its address: toxiproxy writes its own field anew at each start
+	relay  relay
+	wg     sync.WaitGroup
 
 	mu     sync.Mutex
 	closed bool              // guarded by mu
@@ -42,6 +43,7 @@ func newProxy(t testing.TB, upstream string) *proxy {
 	if err := p.toxic.Start(); err != nil {
 		t.Fatal(err)
 	}
+	p.listen = p.toxic.Listen
 	t.Cleanup(p.close)
 	return p
 }
@@ -69,7 +71,7 @@ func (p *proxy) front() string {
 }
 
 func (p *proxy) serve(client net.Conn, front string) {
-	server, err := net.Dial("tcp", p.toxic.Listen)
+	server, err := net.Dial("tcp", p.listen)
 	if err != nil {
 		_ = client.Close()
 		return
