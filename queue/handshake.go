@@ -41,11 +41,11 @@ func newHandshake(protocol int, conf *tls.Config) *handshake {
 	return h
 }
 
-// dial opens a connection to addr.
+// dial opens a connection to addr. It returns no error: see unreached.
 func (h *handshake) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	conn, err := h.open(ctx, network, addr)
 	if err != nil {
-		return nil, err
+		return unreachedConn(network, addr, err), nil
 	}
 	c := &helloConn{Conn: conn, handshake: h, network: network, addr: addr}
 	if _, ok := conn.(syscall.Conn); ok {

@@ -56,7 +56,7 @@ type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 func (d *lastDial) watch(dial dialer) dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)
-		if err == nil {
+		if _, failed := conn.(unreached); err == nil && !failed {
 			d.addr.Store(conn.RemoteAddr().String())
 		}
 		return conn, err
