@@ -123,6 +123,31 @@ func TestOnlyWhatHitTheRunExplainsIt(t *testing.T) {
 	}
 }
 
+func TestOutagesThatNobodyCouldBreatheBetweenAreOne(t *testing.T) {
+	for name, test := range map[string]struct {
+		outages [][2]int // from, to
+		from    int      // of the last series
+		takes   bool
+	}{
+		"a short one":               {[][2]int{{0, 400}}, 0, false},
+		"a long one":                {[][2]int{{0, 1000}}, 0, true},
+		"short ones close together": {[][2]int{{0, 400}, {600, 900}, {1100, 1500}}, 0, true},
+		"two that are not enough":   {[][2]int{{0, 300}, {500, 900}}, 0, false},
+		"time to renew in between":  {[][2]int{{0, 400}, {1150, 1500}}, 1150, false},
+		"within one another":        {[][2]int{{100, 300}, {0, 400}}, 100, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got series
+			for _, o := range test.outages {
+				got = got.with(at(o[0]), at(o[1]))
+			}
+			if !got.from.Equal(at(test.from)) || got.takesLeases() != test.takes {
+				t.Errorf("the series begins at %s and takes leases %t, want %s and %t", got.from, got.takesLeases(), at(test.from), test.takes)
+			}
+		})
+	}
+}
+
 func TestTheLedgerPairsStartsAndEnds(t *testing.T) {
 	dir := t.TempDir()
 	l := newLedger(t, dir+"/ledger", dir+"/old")

@@ -5,19 +5,39 @@ import (
 	"time"
 )
 
-// tooShort is the length of an outage that takes no lease: a lease of 3 s is renewed every second, and again right after.
-const tooShort = time.Second
+const (
+	// tooShort is the length of an outage that takes no lease: a lease of 3 s is renewed every second, and again right after.
+	tooShort = time.Second
+
+	// tooShortToBreathe is how long Redis may be back between two outages without anybody having noticed: a sidecar
+	// tries again after a sixth of a lease, give or take a half of that.
+	tooShortToBreathe = 750 * time.Millisecond
+)
+
+// series are outages with so little between them that a sidecar may have met them as one.
+type series struct{ from, to time.Time }
+
+// with returns the series that goes on with, or begins with, an outage.
+func (o series) with(from, to time.Time) series {
+	if from.Sub(o.to) >= tooShortToBreathe {
+		return series{from, to}
+	}
+	return series{o.from, to}
+}
+
+// takesLeases reports whether leases may have ended.
+func (o series) takesLeases() bool { return o.to.Sub(o.from) >= tooShort }
 
 // outage notes that Redis is away from now until the function it returns is called.
 func (s *shop) outage() (over func()) {
 	from := time.Now()
 	return func() {
-		if time.Since(from) < tooShort {
-			return
-		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.marks = append(s.marks, mark{effect: redisAway, from: from, to: time.Now()})
+		s.outages = s.outages.with(from, time.Now())
+		if s.outages.takesLeases() {
+			s.marks = append(s.marks, mark{effect: redisAway, from: s.outages.from, to: s.outages.to})
+		}
 	}
 }
 

@@ -49,6 +49,7 @@ type shop struct {
 
 	mu        sync.Mutex
 	marks     []mark          // guarded by mu: what strikes did
+	outages   series          // guarded by mu: of Redis, the last of them
 	forgotten map[string]bool // guarded by mu: the jobs that Redis forgot, by uuid
 }
 
