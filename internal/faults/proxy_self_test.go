@@ -32,7 +32,7 @@ func storeOn(rdb *redis.Client) *queue.Store {
 
 func TestTheProxyPassesWhatIsLongerThanItsBuffer(t *testing.T) {
 	p := newProxy(t, testenv.Redis(t).Addr)
-	rdb := through(t, p)
+	rdb := through(t, p).WithTimeout(time.Minute)
 	long := strings.Repeat("0123456789", 500_000)
 	if err := rdb.Set(t.Context(), "k", long, 0).Err(); err != nil {
 		t.Fatal(err)
