@@ -44,11 +44,14 @@ func (w *codeWatch) due(now time.Time) bool {
 	return at-last >= int64(codeEvery) && w.looked.CompareAndSwap(last, at)
 }
 
-// look returns the code's state; false where a file cannot be seen: elsewhere, or being replaced just now.
-func (w *codeWatch) look() (stamp, bool) {
-	files := resolve(w.chroot, w.opts)
-	script, scriptSeen := stampOf(w.chroot, files.script)
-	bootstrap, bootstrapSeen := stampOf(w.chroot, files.bootstrap)
+// look returns the code's state, as codeOf does.
+func (w *codeWatch) look() (stamp, bool) { return codeOf(w.chroot, w.opts) }
+
+// codeOf returns the state of a topic's code; false where a file cannot be seen: elsewhere, or being replaced just now.
+func codeOf(chroot string, opts TopicOptions) (stamp, bool) {
+	files := resolve(chroot, opts)
+	script, scriptSeen := stampOf(chroot, files.script)
+	bootstrap, bootstrapSeen := stampOf(chroot, files.bootstrap)
 	return stamp{script, bootstrap}, scriptSeen && bootstrapSeen
 }
 

@@ -108,14 +108,19 @@ func (p *Pool) endProbing(g *gate) {
 	p.wakeProber() // it may have been shut again meanwhile
 }
 
-// pause waits out g's backoff, at most most, which makes the next one longer. It reports false when ctx is done.
+// pause waits out g's backoff. It reports false when ctx is done.
 func (p *Pool) pause(ctx context.Context, g *gate, most time.Duration) bool {
+	pauseFor(ctx, p.nextPause(g, most))
+	return ctx.Err() == nil
+}
+
+// nextPause returns g's backoff, at most most, and makes the one after it longer.
+func (p *Pool) nextPause(g *gate, most time.Duration) time.Duration {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	wait := backoff(g.faults, most)
 	g.faults++
-	p.mu.Unlock()
-	pauseFor(ctx, wait)
-	return ctx.Err() == nil
+	return wait
 }
 
 // downError reports that the pool itself did not answer.

@@ -27,13 +27,13 @@ type doubt struct {
 // doubts shuts the gate, since the bridge could not run a job.
 func (t *Topic) doubts(reason error) {
 	var d doubt
-	d.files, d.seen = newCodeWatch(t.pool.opts.Chroot, t.opts).look()
+	d.files, d.seen = codeOf(t.pool.opts.Chroot, t.opts)
 	t.shutFor(reason, &d)
 }
 
 // changed reports that the topic's files are not what they were, as far as they can be seen.
 func (t *Topic) changed(d doubt) bool {
-	files, seen := newCodeWatch(t.pool.opts.Chroot, t.opts).look()
+	files, seen := codeOf(t.pool.opts.Chroot, t.opts)
 	return seen && (!d.seen || files != d.files)
 }
 
@@ -70,11 +70,7 @@ func (t *Topic) pauseForCheck(ctx context.Context) bool {
 	if d == nil {
 		return p.pause(ctx, &t.gate, topicProbeEvery)
 	}
-	p.mu.Lock()
-	wait := backoff(t.gate.faults, trialEvery)
-	t.gate.faults++
-	p.mu.Unlock()
-	over, look := time.NewTimer(wait), time.NewTicker(changeEvery)
+	over, look := time.NewTimer(p.nextPause(&t.gate, trialEvery)), time.NewTicker(changeEvery)
 	defer over.Stop()
 	defer look.Stop()
 	for {
