@@ -111,6 +111,18 @@ func (p *instance) signal(s os.Signal) {
 	}
 }
 
+// reload hangs up, and waits until the log tells of that many reloads.
+func (p *instance) reload(want int) {
+	p.t.Helper()
+	p.signal(syscall.SIGHUP)
+	eventually(p.t, 5*time.Second, func() error {
+		if got := p.count("msg=reloaded"); got != want {
+			return fmt.Errorf("%d reloads in the log, want %d", got, want)
+		}
+		return nil
+	})
+}
+
 // kill ends it as a power cut would.
 func (p *instance) kill() {
 	p.t.Helper()

@@ -50,13 +50,7 @@ func TestReloadedChildrenAreCountedOnce(t *testing.T) {
 	for i, n := range []int{3, 4, 2, 4} {
 		r.wantStarted(4 * (i + 1))
 		children(n)
-		p.signal(syscall.SIGHUP)
-		eventually(t, 5*time.Second, func() error {
-			if p.count("msg=reloaded") != i+1 {
-				return fmt.Errorf("%d reloads in the log, want %d", p.count("msg=reloaded"), i+1)
-			}
-			return nil
-		})
+		p.reload(i + 1)
 	}
 	r.wantEmpty(time.Minute)
 	r.wantOneRunEach(jobs)

@@ -52,13 +52,7 @@ func TestReloadUnderLoadSwitchesWithoutLosingAJob(t *testing.T) {
 		// Another pool under the same name, then another topic on it: both take over from running ones.
 		children := strings.Replace(string(base), "children = 4", fmt.Sprintf("children = %d", 4-i/2), 1)
 		r.write("sidecar.toml", children+fmt.Sprintf("workers = %d\n", i%2+1))
-		p.signal(syscall.SIGHUP)
-		eventually(t, 5*time.Second, func() error {
-			if p.count("msg=reloaded") != i+1 {
-				return fmt.Errorf("%d reloads in the log, want %d", p.count("msg=reloaded"), i+1)
-			}
-			return nil
-		})
+		p.reload(i + 1)
 	}
 	r.wantEmpty(time.Minute)
 	r.wantOneRunEach(jobs)

@@ -182,13 +182,7 @@ func TestReloadsHandOverResidentWorkersWithoutLosingAJob(t *testing.T) {
 	for i := range 5 {
 		r.wantStarted(len(r.runs("S")) + 50)
 		r.write("sidecar.toml", string(base)+fmt.Sprintf("workers = %d\n", 3+i%2))
-		p.signal(syscall.SIGHUP)
-		eventually(t, 5*time.Second, func() error {
-			if got := p.count("msg=reloaded"); got != i+1 {
-				return fmt.Errorf("%d reloads in the log, want %d", got, i+1)
-			}
-			return nil
-		})
+		p.reload(i + 1)
 		if used := p.metric(`sidecar_fpm_slots_used{pool="default"}`); used > 4 {
 			t.Errorf("%v slots are used, want no more than the 4 there are", used)
 		}
