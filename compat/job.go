@@ -20,11 +20,12 @@ var (
 //
 // A Job is a value: With… methods return a changed copy. Two jobs of the same text are equal (==).
 type Job struct {
-	raw string
+	raw  string
+	list bool // its fields are named as in profile list
 	object
 }
 
-// The fields of a job that the sidecar knows (CONTRACT 1.2); all others are the business's.
+// The fields of a job that the sidecar knows (CONTRACT 1.2 and 2); all others are the business's.
 const (
 	uuidField = otherField + 1 + iota
 	topicField
@@ -33,9 +34,11 @@ const (
 	lastErrorField
 	replayedAtField
 	rawField
+	typeField
+	maxRetryField
 )
 
-// jobField returns the field of a job called name.
+// jobField returns the field of a job of profile delay called name.
 func jobField(name string) field {
 	switch name {
 	case "uuid":
@@ -56,6 +59,33 @@ func jobField(name string) field {
 	return otherField
 }
 
+// listField returns the field of a job of profile list called name.
+func listField(name string) field {
+	switch name {
+	case "job_id":
+		return uuidField
+	case "type":
+		return typeField
+	case "retry_count":
+		return retryField
+	case "max_retry":
+		return maxRetryField
+	case "crashes":
+		return crashesField
+	case "last_error":
+		return lastErrorField
+	}
+	return otherField
+}
+
+// field returns what the job calls name.
+func (j Job) field(name string) field {
+	if j.list {
+		return listField(name)
+	}
+	return jobField(name)
+}
+
 // ParseJob reads text in one pass and keeps it as it is. The error is an ErrNotObject or an ErrWrapped, and
 // the Job is zero then.
 //
@@ -72,12 +102,34 @@ func ParseJob(text string) (Job, error) {
 	return Job{raw: text, object: o}, nil
 }
 
+// ParseListJob is [ParseJob] for profile list (CONTRACT 2): there a job's uuid is its job_id, its retry is
+// retry_count, and it names its type. It knows no wrappers: a list's dead letters are texts as they were popped.
+func ParseListJob(text string) (Job, error) {
+	o, err := scanObject(text, listField)
+	if err != nil {
+		return Job{}, explain(text, err)
+	}
+	return Job{raw: text, list: true, object: o}, nil
+}
+
 // Raw returns the text byte for byte. Only this may go back to Redis.
 func (j Job) Raw() string { return j.raw }
 
-// UUID returns the job's uuid: a string's characters, a number's text as it stands, otherwise "".
-func (j Job) UUID() string {
-	value := j.value(uuidField)
+// UUID returns the job's uuid, in profile list its job_id: a string's characters, a number's text as it stands, otherwise "".
+func (j Job) UUID() string { return nameOf(j.value(uuidField)) }
+
+// MaxRetry returns how often the job asks to be retried (CONTRACT 2). ok is false when it does not say, or nothing
+// that is a number: 2, 2.9 and "2" are 2, what is below zero is 0; "abc", true, [] and null are no number.
+func (j Job) MaxRetry() (n int, ok bool) {
+	value := j.value(maxRetryField)
+	if !isNumeric(value) {
+		return 0, false
+	}
+	return max(intCast(value), 0), true
+}
+
+// nameOf reads a name: a string's characters, a number's text, otherwise "".
+func nameOf(value string) string {
 	switch {
 	case value == "":
 		return ""
@@ -93,7 +145,11 @@ func (j Job) UUID() string {
 // note, and no part of the contract: the key says which topic a job belongs to.
 func (j Job) Topic() string { return stringOf(j.value(topicField)) }
 
-// Tries returns retry, how often the job has failed, read as PHP's (int) reads it; 0 when absent. A count
+// Type returns the type of a job of profile list, which selects the business code: a string's characters, a number's
+// text as it stands, otherwise "".
+func (j Job) Type() string { return nameOf(j.value(typeField)) }
+
+// Tries returns retry, in profile list retry_count: how often the job has failed, read as PHP's (int) reads it; 0 when absent. A count
 // beyond the integers is the largest one that can still be raised by 1.
 func (j Job) Tries() int { return intCast(j.value(retryField)) }
 

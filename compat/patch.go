@@ -5,9 +5,14 @@ import "strconv"
 // LastErrorLength is how many characters of an error last_error keeps (CONTRACT 1.3).
 const LastErrorLength = 500
 
-// WithTries returns the job with retry set to n. Like all With… methods it replaces an existing value in
+// WithTries returns the job with retry, in profile list retry_count, set to n. Like all With… methods it replaces an existing value in
 // place, the last of duplicates, and appends a new field last; every other byte stays as it was.
-func (j Job) WithTries(n int) Job { return j.with(retryField, "retry", strconv.Itoa(n)) }
+func (j Job) WithTries(n int) Job {
+	if j.list {
+		return j.with(retryField, "retry_count", strconv.Itoa(n))
+	}
+	return j.with(retryField, "retry", strconv.Itoa(n))
+}
 
 // WithCrashes returns the job with crashes set to n.
 func (j Job) WithCrashes(n int) Job { return j.with(crashesField, "crashes", strconv.Itoa(n)) }
@@ -23,7 +28,12 @@ func (j Job) WithReplayedAt(at string) Job {
 }
 
 // WithUUID returns the job with uuid set, for a producer whose job came without one.
-func (j Job) WithUUID(uuid string) Job { return j.with(uuidField, "uuid", phpString(uuid)) }
+func (j Job) WithUUID(uuid string) Job {
+	if j.list {
+		return j.with(uuidField, "job_id", phpString(uuid))
+	}
+	return j.with(uuidField, "uuid", phpString(uuid))
+}
 
 // with splices value, a JSON text, into the job and moves the places behind it.
 func (j Job) with(f field, name, value string) Job {
@@ -42,8 +52,8 @@ func (j Job) with(f field, name, value string) Job {
 	text := j.raw[:old.start] + piece + j.raw[old.end:]
 	if j.deep || j.fault.found() {
 		// What PHP would refuse may have been in the value just replaced.
-		o, _ := scanObject(text, jobField) // cannot fail: one JSON value in place of another
-		return Job{raw: text, object: o}
+		o, _ := scanObject(text, j.field) // cannot fail: one JSON value in place of another
+		return Job{raw: text, list: j.list, object: o}
 	}
 
 	shift := len(text) - len(j.raw)

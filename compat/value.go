@@ -77,6 +77,17 @@ func intCast(value string) int {
 	return number(value)
 }
 
+// isNumeric reports whether value, a JSON text, is a number or a string that begins with one.
+func isNumeric(value string) bool {
+	switch {
+	case value == "":
+		return false
+	case value[0] == '"':
+		return numericPrefix(unquote(value)) != ""
+	}
+	return value[0] == '-' || isDigit(value[0])
+}
+
 // numericPrefix returns the number that s begins with for PHP, white space before it left out.
 func numericPrefix(s string) string {
 	s = strings.TrimLeft(s, " \t\n\r\v\f")

@@ -29,9 +29,45 @@ const (
 	IdempotencyLegacy Idempotency = "legacy"
 )
 
+// Encoding says whether a topic's texts may be wrapped by the PHP client's serializer and compression.
+type Encoding string
+
+// The encodings.
+const (
+	// EncodingPlain takes texts as they are.
+	EncodingPlain Encoding = "plain"
+	// EncodingAuto unwraps what phpredis's OPT_SERIALIZER and OPT_COMPRESSION wrote, text by text, and writes what comes
+	// of it in the same form.
+	EncodingAuto Encoding = "auto"
+)
+
+// Order says from which end of a list jobs are taken; producers LPUSH.
+type Order string
+
+// The orders (CONTRACT 2).
+const (
+	// FIFO takes the oldest job: from the right.
+	FIFO Order = "fifo"
+	// LIFO takes the newest: from the left, as the old worker's BLPOP does.
+	LIFO Order = "lifo"
+)
+
+// ListOptions make a topic one of profile list, named as in the TOML file. Keys stand without the client-side prefix.
+type ListOptions struct {
+	Key      string // key: the list
+	Shards   int    // shards: 0 = key is the list itself, n = the lists key_0 … key_<n-1>
+	Order    Order  // order
+	Dead     string // dead: the dead letter list, which other lists may share
+	MaxRetry int    // max_retry: of jobs that do not say
+}
+
+// DefaultListOptions returns the defaults of CONTRACT 2. Key and Dead have none.
+func DefaultListOptions() ListOptions { return ListOptions{Order: FIFO, MaxRetry: 3} }
+
 // Options are one topic's queue settings, named as in the TOML file.
 type Options struct {
 	Topic        string
+	List         *ListOptions    // nil: profile delay
 	Workers      int             // workers: jobs at once on this sidecar, at most
 	LookAhead    int             // claims in hand for each worker, at most, as far as the Gate allows; 0 and 1: the one it runs
 	Lease        time.Duration   // lease
@@ -42,6 +78,8 @@ type Options struct {
 	ReadyMax     int             // ready_max
 	ScoreUnit    ScoreUnit       // score_unit
 	Idempotency  Idempotency     // idempotency
+	Encoding     Encoding        // encoding
+	DecodeLimit  int             // decode_limit: bytes a text may have once it is unwrapped
 	StallAfter   time.Duration   // stall_after: how long due work may go unclaimed without a reason; 0: for ever
 }
 
@@ -56,6 +94,8 @@ func DefaultOptions() Options {
 		ReadyMax:     60000,
 		ScoreUnit:    Milliseconds,
 		Idempotency:  IdempotencyOff,
+		Encoding:     EncodingPlain,
+		DecodeLimit:  16 << 20,
 		StallAfter:   time.Minute,
 	}
 }
