@@ -41,7 +41,7 @@ type TopicOptions struct {
 	Workers      int            // workers: jobs at once, at most
 	Weight       int            // weight: share of the pool's slots when topics compete
 	Mode         Mode           // mode
-	Call         string         // call: "App\\Jobs\\X::method" or a function
+	Call         string         // call: "App\\Jobs\\X::method" or a function; with Routes it may be absent, as may script
 	Script       string         // script: absolute path as FPM sees it
 	Bootstrap    string         // bootstrap: absolute path, included before
 	Bridge       bool           // bridge: false = raw mode, FPM runs script itself
@@ -54,12 +54,25 @@ type TopicOptions struct {
 	OutputLimit  int            // output_limit: bytes of output and of stderr kept, each
 	LogStderr    bool           // log_stderr: what jobs write to stderr goes to the log
 
+	// Routes are the [list.<name>.route.<type>] tables: which code runs the jobs of a type (CONTRACT 2).
+	// A job whose type has no route runs by Call or Script, the default route; without one it is rejected.
+	Routes map[string]Target
+
 	// Of mode = "worker" alone.
 	MinWorkers  int           // min_workers: kept while there is nothing to do
 	IdleTimeout time.Duration // idle_timeout: when an idle worker leaves
 	MaxJobs     int           // max_jobs: after how many a worker is replaced
 	MaxAge      time.Duration // max_age: after how long
 	MaxMemory   int64         // max_memory: beyond how many bytes of PHP's, 0 = never
+}
+
+// Target is the code that one route's jobs run. It has no bootstrap of its own: a resident worker loads
+// one bootstrap once, before its first job, whichever route that job is of, and what a bootstrap has
+// declared cannot be taken back for a job of another type.
+type Target struct {
+	Call    string        // call: as a topic's
+	Script  string        // script: as a topic's
+	Timeout time.Duration // timeout: of this route's runs, 0 = the topic's
 }
 
 // DefaultTopicOptions returns the defaults of a topic.
