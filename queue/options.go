@@ -150,6 +150,7 @@ func (o Options) Validate() error {
 	if !o.Idempotency.known() {
 		bad("idempotency = %q: want %q, %q or %q", o.Idempotency, IdempotencyOff, IdempotencyOn, IdempotencyLegacy)
 	}
+	errs = append(errs, o.validateEncoding(), o.validateList())
 	return errors.Join(errs...)
 }
 

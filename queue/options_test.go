@@ -46,7 +46,8 @@ func TestOptionsBeyondTheirBoundsAreAllReported(t *testing.T) {
 	}
 	testenv.WantFaults(t, o.Validate(),
 		"workers = -1: ", `lease = "2.999999999s": `, `retry[1] = "-1ns": `, `retry[2] = "-2ns": `, "max_crashes = -1: ",
-		`scan_interval = "999.999µs": `, "batch = 501: ", "ready_max = 0: ", `score_unit = "us": `, `idempotency = "": `)
+		`scan_interval = "999.999µs": `, "batch = 501: ", "ready_max = 0: ", `score_unit = "us": `, `idempotency = "": `,
+		`encoding = "": `, "decode_limit = 0: ")
 	o.Batch = 0
 	if err := o.Validate(); !strings.Contains(err.Error(), "batch = 0: want 1 to 500") {
 		t.Errorf("got %v, want batch 0 refused", err)
