@@ -15,7 +15,7 @@ import (
 // guarded is a side that is not ready, with a token.
 func guarded(token string) http.Handler {
 	ready := func(context.Context) []string { return []string{"redis: no route to 10.0.0.7"} }
-	return admin.Guard(admin.Handler(prometheus.NewRegistry(), ready, "v-test"), token)
+	return admin.Guard(admin.Handler(prometheus.NewRegistry(), ready, none, "v-test"), token)
 }
 
 func TestWithoutTheTokenProbesSayTheirStatusOnly(t *testing.T) {
@@ -26,6 +26,7 @@ func TestWithoutTheTokenProbesSayTheirStatusOnly(t *testing.T) {
 	}{
 		"metrics":                   {"/metrics", "", 401, "token_file"},
 		"the list":                  {"/", "", 401, "token_file"},
+		"the legacy probe":          {"/probe?queue=mail", "", 401, "token_file"},
 		"what there is not":         {"/none", "", 401, "token_file"},
 		"alive":                     {"/healthz", "", 200, ""},
 		"not ready":                 {"/readyz", "", 503, ""},
@@ -36,6 +37,7 @@ func TestWithoutTheTokenProbesSayTheirStatusOnly(t *testing.T) {
 		"a probe by another name":   {"//readyz", "", 401, "token_file"},
 		"metrics, with it":          {"/metrics", "Bearer s3cret", 200, ""},
 		"not ready, with it":        {"/readyz", "Bearer s3cret", 503, "10.0.0.7"},
+		"the legacy probe, with it": {"/probe?queue=mail", "Bearer s3cret", 404, "none is configured"},
 		"alive, with it":            {"/healthz", "Bearer s3cret", 200, "v-test"},
 		"what there is not with it": {"/none", "Bearer s3cret", 404, "not found"},
 	}

@@ -28,8 +28,8 @@ const (
 // Readiness says why the sidecar is not ready to run jobs; no reason means it is.
 type Readiness func(ctx context.Context) []string
 
-// Handler serves GET /metrics, /healthz and /readyz.
-func Handler(gatherer prometheus.Gatherer, ready Readiness, version string) http.Handler {
+// Handler serves GET /metrics, /healthz, /readyz and, for monitoring that asked the old list worker's, /probe.
+func Handler(gatherer prometheus.Gatherer, ready Readiness, lists Lists, version string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{
 		ErrorHandling: promhttp.ContinueOnError, // a silent Redis must not hide the other metrics
@@ -46,9 +46,14 @@ func Handler(gatherer prometheus.Gatherer, ready Readiness, version string) http
 		}
 		writeJSON(w, http.StatusOK, probe{Status: "ready", Version: version})
 	})
+	mux.Handle("GET /probe", newListProbe(lists))
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = fmt.Fprintf(w, "sidecar %s\n\n/metrics  Prometheus metrics\n/healthz  is the process alive?\n/readyz   can it run jobs, and if not, why?\n", version)
+		_, _ = fmt.Fprintf(w, "sidecar %s\n\n"+
+			"/metrics       Prometheus metrics\n"+
+			"/healthz       is the process alive?\n"+
+			"/readyz        can it run jobs, and if not, why?\n"+
+			"/probe?queue=  how long are a list and its dead letter list? as the old list worker's probe answers\n", version)
 	})
 	return mux
 }

@@ -21,7 +21,7 @@ func ask(t *testing.T, method, path string, reasons ...string) (code int, body s
 	t.Helper()
 	ready := func(context.Context) []string { return reasons }
 	got := httptest.NewRecorder()
-	admin.Handler(prometheus.NewRegistry(), ready, "v-test").ServeHTTP(got, httptest.NewRequestWithContext(t.Context(), method, path, nil))
+	admin.Handler(prometheus.NewRegistry(), ready, none, "v-test").ServeHTTP(got, httptest.NewRequestWithContext(t.Context(), method, path, nil))
 	return got.Code, strings.TrimSpace(got.Body.String())
 }
 

@@ -124,7 +124,7 @@ func (a *app) serveAdmin(ctx context.Context, o config.Admin) (stop func(), err 
 	// It answers until the very end: a probe during the stop must see 503, not a refused connection.
 	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
-	handler := admin.Guard(admin.Handler(a.registry, a.notReady, a.opts.Version), string(o.Token))
+	handler := admin.Guard(admin.Handler(a.registry, a.notReady, a.lists, a.opts.Version), string(o.Token))
 	wg.Go(func() { admin.Serve(serving, ln, handler, a.log) })
 	return func() { cancel(); wg.Wait() }, nil
 }

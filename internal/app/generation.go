@@ -41,6 +41,7 @@ type generation struct {
 type topic struct {
 	name     string
 	store    *queue.Store
+	watch    *queue.Store // over eyes
 	fpm      *fastcgi.Topic
 	consumer *queue.Consumer
 
@@ -138,6 +139,7 @@ func (a *app) newTopic(g *generation, t config.Topic) *topic {
 	return &topic{
 		name:  t.Name,
 		store: store,
+		watch: watch,
 		fpm:   fpm,
 		consumer: queue.NewConsumer(t.Queue, store, watch, g.waker.Topic(t.Name), g.waker.Active,
 			fpm, fpm, a.queue, g.outages, g.cfg.Timezone, a.log),
