@@ -2,6 +2,8 @@
 
 declare(strict_types=1);
 
+require __DIR__ . '/../autoload.php';
+
 \spl_autoload_register(static function (string $class): void {
     $prefix = 'Sidecar\\Tests\\';
     if (\strncmp($class, $prefix, \strlen($prefix)) === 0) {
