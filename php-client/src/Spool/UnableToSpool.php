@@ -11,7 +11,7 @@ use Sidecar\SidecarException;
  */
 final class UnableToSpool extends \RuntimeException implements SidecarException
 {
-    /** The database refused the row. */
+    /** The database could not be opened, or did not take the row. */
     public static function job(SpooledJob $job, \Throwable $previous): self
     {
         return new self(
@@ -19,11 +19,5 @@ final class UnableToSpool extends \RuntimeException implements SidecarException
             0,
             $previous
         );
-    }
-
-    /** The spool's tables could be neither found nor made. */
-    public static function open(string $where, string $why, ?\Throwable $previous = null): self
-    {
-        return new self(\sprintf('open spool %s: %s', $where, $why), 0, $previous);
     }
 }
