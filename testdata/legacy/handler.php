@@ -52,7 +52,7 @@ final class Handler
             case 'fail':
                 throw new RuntimeException('injected failure');
             case 'failrate':
-                if (crc32($id . ($job['retry'] ?? 0)) % 100 < $this->arg) {
+                if (crc32($id . ($job['retry'] ?? $job['retry_count'] ?? 0)) % 100 < $this->arg) {
                     throw new RuntimeException('injected failure');
                 }
                 break;

@@ -11,6 +11,7 @@ require __DIR__ . '/handler.php';
 $options = opts($argv, [
     'redis' => '127.0.0.1:6379', 'queue' => 'queue:prod:send_sms', 'dead' => 'queue:prod:dead_letter',
     'timeout' => 30, 'handler' => 'noop', 'log' => '', 'ack' => 0,
+    'max-jobs' => 0, // 5000 in the field, where a supervisor starts the next one
 ]);
 $redis = redis_open($options['redis']);
 $handler = new Handler($options['handler'], $options['log']);
@@ -54,6 +55,9 @@ while (true) {
     }
     if (++$count % 100 === 0) {
         gc_collect_cycles();
+    }
+    if ($count === $options['max-jobs']) {
+        exit(0);
     }
     pcntl_signal_dispatch();
 }
