@@ -1,10 +1,13 @@
 package compat
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 const (
-	slots   = 16384  // of a Redis Cluster
-	crcPoly = 0x1021 // CRC16/XMODEM: x^16 + x^12 + x^5 + 1
+	slotCount = 16384  // of a Redis Cluster
+	crcPoly   = 0x1021 // CRC16/XMODEM: x^16 + x^12 + x^5 + 1
 )
 
 // HashSlot returns the Redis Cluster slot of key. A script may only touch keys of one slot, so a topic
@@ -16,16 +19,26 @@ func HashSlot(key string) int {
 			key = tag
 		}
 	}
-	return int(crc16(key)) % slots
+	return int(crc16(key)) % slotCount
 }
 
 // OutsideSlot returns the first of the keys, marks included, that is not in the Cluster slot of Pool: no script can
 // then move a job. It is "" when all are in one slot.
 func (k DelayKeys) OutsideSlot() string {
-	slot := HashSlot(k.Pool)
-	for _, key := range []string{k.Ready, k.Running, k.Dead, k.Idem("uuid")} {
-		if HashSlot(key) != slot {
-			return key
+	return outsideSlotOf(k.Pool, k.Ready, k.Running, k.Dead, k.Idem("uuid"))
+}
+
+// OutsideSlot returns the first of the keys that is not in the Cluster slot of the first list; "" when all are in one
+// slot. Those of Ack may be anywhere.
+func (k ListKeys) OutsideSlot() string {
+	return outsideSlotOf(k.Lists[0], append(slices.Clone(k.Lists[1:]), k.Dead, k.Running, k.Pool, k.Reasons)...)
+}
+
+func outsideSlotOf(key string, others ...string) string {
+	slot := HashSlot(key)
+	for _, other := range others {
+		if HashSlot(other) != slot {
+			return other
 		}
 	}
 	return ""

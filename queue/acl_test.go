@@ -95,7 +95,7 @@ func TestTheLeastUserOfThePageRunsEverything(t *testing.T) {
 		if err := useEverything(t, queue.NewStore(user.rdb, "", opts)); err != nil {
 			t.Errorf("user %d: %v", i, err)
 		}
-		warnings, err := queue.CheckServer(t.Context(), user.rdb, "", []string{"mail"})
+		warnings, err := queue.CheckServer(t.Context(), user.rdb, "", topicsOf("mail"))
 		if err != nil || len(warnings) != 1-i {
 			t.Errorf("user %d: %q, %v; want only the least one to be told of what cannot be seen", i, warnings, err)
 		}

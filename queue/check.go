@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"sidecar/compat"
 )
 
 var (
@@ -23,7 +25,7 @@ var (
 // an operator can mend are ErrNoScripting and ErrTooOld. What is merely dangerous comes back as warnings. It changes
 // nothing. A server that cannot answer now (Network, Loading, …: see FaultOf) is an error, too; try again.
 // What a user may do with a topic's keys is for [Store.Check] to find out.
-func CheckServer(ctx context.Context, rdb redis.UniversalClient, prefix string, topics []string) (warnings []string, err error) {
+func CheckServer(ctx context.Context, rdb redis.UniversalClient, prefix string, topics []Options) (warnings []string, err error) {
 	nodes, err := servers(ctx, rdb)
 	if err != nil {
 		return nil, hint(rdb, err)
@@ -112,11 +114,24 @@ func checkVersion(version string, replicates bool) error {
 // Check finds out whether Redis lets this user do all that the topic's scripts do, and names each command and
 // key that it refuses. It changes nothing.
 func (s *Store) Check(ctx context.Context) error {
-	keys := []string{s.keys.Pool, s.keys.Ready, s.keys.Running, s.keys.Dead}
-	if s.marks() {
-		keys = append(keys, s.keys.Idem("sidecar-check"))
+	for _, ready := range s.keys.ready {
+		keys := []string{s.keys.pool, ready, s.keys.running, s.keys.dead}
+		if s.marks() && s.opts.List == nil {
+			keys = append(keys, s.keys.mark(checkUUID))
+		}
+		if err := s.checkKeys(ctx, keys); err != nil {
+			return err
+		}
 	}
-	refused, err := s.list(ctx, "check", 0, preflightScript, keys)
+	return s.checkAcks(ctx)
+}
+
+// checkUUID is that of no job.
+const checkUUID = "sidecar-check"
+
+// checkKeys is Check for keys that one script may touch.
+func (s *Store) checkKeys(ctx context.Context, keys []string) error {
+	refused, err := s.list(ctx, "check", 0, preflightScript, keys, flag(s.opts.List != nil))
 	if err != nil {
 		if FaultOf(err) == NoPerm {
 			return fmt.Errorf("topic %s: this user may not run EVAL and EVALSHA on %s: %w", s.opts.Topic, strings.Join(keys, ", "), err)
@@ -131,6 +146,15 @@ func (s *Store) Check(ctx context.Context) error {
 		names[i] = refused.text(i)
 	}
 	return fmt.Errorf("topic %s: this user may not run %s: grant the commands with ACL SETUSER", s.opts.Topic, strings.Join(names, ", "))
+}
+
+// checkAcks is Check for acks: it takes one that no job has, and drops it again.
+func (s *Store) checkAcks(ctx context.Context) error {
+	ack := []Ack{{UUID: checkUUID, Text: compat.JoinClaim(0, checkUUID, "")}}
+	if _, err := s.TakeAcks(ctx, ack); err != nil {
+		return err
+	}
+	return s.dropAcks(ctx, ack)
 }
 
 // clusterHint mends a configuration that takes a Cluster's node for a server that stands alone.

@@ -13,7 +13,7 @@ import (
 // check looks at the server and at what the user may do with the topic mail.
 func check(t *testing.T, b bench) ([]string, error) {
 	t.Helper()
-	warnings, err := queue.CheckServer(t.Context(), b.rdb, "", []string{"mail"})
+	warnings, err := queue.CheckServer(t.Context(), b.rdb, "", topicsOf("mail"))
 	return warnings, errors.Join(err, queue.NewStore(b.rdb, "", queue.Options{Topic: "mail"}).Check(t.Context()))
 }
 
@@ -76,7 +76,7 @@ func TestCheckFindsPrefixedKeys(t *testing.T) {
 	if strings.Contains(strings.Join(warnings, ""), "email") {
 		t.Errorf("another topic's key is mentioned: %q", warnings)
 	}
-	warnings, err = queue.CheckServer(t.Context(), b.rdb, "laravel_database_", []string{"mail"})
+	warnings, err = queue.CheckServer(t.Context(), b.rdb, "laravel_database_", topicsOf("mail"))
 	if err != nil || len(warnings) != 0 {
 		t.Errorf("with the prefix: %q, %v", warnings, err)
 	}
@@ -165,7 +165,7 @@ func TestCheckRefusesServersThatCannotDoIt(t *testing.T) {
 			}
 			return "-ERR unknown command\r\n"
 		})
-		_, err := queue.CheckServer(t.Context(), open(t, queue.RedisOptions{URL: "redis://" + server.addr}), "", []string{"mail"})
+		_, err := queue.CheckServer(t.Context(), open(t, queue.RedisOptions{URL: "redis://" + server.addr}), "", topicsOf("mail"))
 		if !errors.Is(err, a.want) || !strings.Contains(err.Error(), a.text) {
 			t.Errorf("%s: %v, want %v", name, err, a.want)
 		}
@@ -191,7 +191,7 @@ func TestCheckWarnsOfTheServersRole(t *testing.T) {
 			}
 			return "-ERR unknown command\r\n"
 		})
-		warnings, err := queue.CheckServer(t.Context(), open(t, queue.RedisOptions{URL: "redis://" + server.addr}), "", []string{"mail"})
+		warnings, err := queue.CheckServer(t.Context(), open(t, queue.RedisOptions{URL: "redis://" + server.addr}), "", topicsOf("mail"))
 		if err != nil {
 			t.Error(err)
 		}

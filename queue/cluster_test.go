@@ -16,12 +16,12 @@ import (
 // C112: keys without a hash tag lie in different slots.
 func TestOpenRefusesTopicsWhoseKeysDoNotShareASlot(t *testing.T) {
 	cluster := queue.RedisOptions{Addrs: []string{"127.0.0.1:1"}, Cluster: true, Protocol: 3}
-	_, err := queue.Open(cluster, []string{"mail", "{sms}", "push"})
+	_, err := queue.Open(cluster, topicsOf("mail", "{sms}", "push"))
 	if err == nil || !strings.Contains(err.Error(), `topic "mail"`) || !strings.Contains(err.Error(), "{push}") || strings.Contains(err.Error(), "sms") {
 		t.Errorf("got %v, want mail and push refused", err)
 	}
 	cluster.KeyPrefix = "{app}:"
-	rdb, err := queue.Open(cluster, []string{"mail"})
+	rdb, err := queue.Open(cluster, topicsOf("mail"))
 	if err != nil {
 		t.Errorf("with a tag in the prefix: %v", err)
 	} else {
@@ -36,7 +36,7 @@ func TestMovesInACluster(t *testing.T) {
 	opts := queue.DefaultOptions()
 	opts.Topic, opts.Idempotency = "{mail}", queue.IdempotencyOn
 	store := queue.NewStore(rdb, "", opts)
-	if warnings, err := queue.CheckServer(t.Context(), rdb, "", []string{"{mail}"}); err != nil || len(warnings) != 0 {
+	if warnings, err := queue.CheckServer(t.Context(), rdb, "", topicsOf("{mail}")); err != nil || len(warnings) != 0 {
 		t.Errorf("check: %q, %v", warnings, err)
 	}
 	if err := store.Check(t.Context()); err != nil {
@@ -168,7 +168,7 @@ func TestCheckTellsAClusterFromAServerThatStandsAlone(t *testing.T) {
 	c := testenv.Cluster(t, false)
 	other := c.Nodes[(c.Home("delay:pool:{mail}")+1)%3]
 	single := open(t, queue.RedisOptions{URL: other.URL()}, "mail")
-	warnings, err := queue.CheckServer(t.Context(), single, "", []string{"mail"})
+	warnings, err := queue.CheckServer(t.Context(), single, "", topicsOf("mail"))
 	if err != nil {
 		t.Error(err)
 	}
@@ -182,7 +182,7 @@ func TestCheckTellsAClusterFromAServerThatStandsAlone(t *testing.T) {
 		}
 	}
 	alone := open(t, queue.RedisOptions{Addrs: []string{testenv.Redis(t).Addr}, Cluster: true}, "{mail}")
-	_, err = queue.CheckServer(t.Context(), alone, "", []string{"{mail}"})
+	_, err = queue.CheckServer(t.Context(), alone, "", topicsOf("{mail}"))
 	if err == nil || !strings.Contains(err.Error(), "this server stands alone") {
 		t.Errorf("a server alone: %v", err)
 	}
@@ -196,7 +196,7 @@ func TestCheckLooksAtEveryNodeOfACluster(t *testing.T) {
 	testenv.Do(t, c.Nodes[2], "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
 	key := "app:delay:pool:{mail}"
 	testenv.Do(t, c.Nodes[c.Home(key)], "ZADD", key, 1, "x")
-	warnings, err := queue.CheckServer(t.Context(), rdb, "", []string{"{mail}"})
+	warnings, err := queue.CheckServer(t.Context(), rdb, "", topicsOf("{mail}"))
 	if err != nil || len(warnings) != 2 {
 		t.Errorf("got %q, %v, want two warnings", warnings, err)
 	}

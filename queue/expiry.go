@@ -129,11 +129,9 @@ func (e *expiry) decide(claims []Claim) (requeued, buried []*settlement) {
 
 func (e *expiry) settlement(claim Claim) *settlement {
 	h := newHeld(claim, e.clock.now(), 0)
-	job, err := compat.ParseJob(claim.Text)
-	if err != nil {
+	if err := e.rules.read(h); err != nil {
 		return e.rules.unreadable(h, err)
 	}
-	h.job = job
 	if e.replies.covers(claim.Lease) {
 		return e.rules.giveBack(h) // it never ran
 	}

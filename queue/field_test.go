@@ -172,7 +172,7 @@ func TestCheckTellsOfAHostWhoseClockIsWrong(t *testing.T) {
 			}
 			return "-ERR unknown command\r\n"
 		})
-		warnings, err := queue.CheckServer(t.Context(), open(t, queue.RedisOptions{URL: "redis://" + server.addr}), "", []string{"mail"})
+		warnings, err := queue.CheckServer(t.Context(), open(t, queue.RedisOptions{URL: "redis://" + server.addr}), "", topicsOf("mail"))
 		if err != nil {
 			t.Error(err)
 		}

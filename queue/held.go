@@ -8,7 +8,8 @@ import (
 
 // held is one claim in this process's hands, from the reply of the claim to its settlement.
 type held struct {
-	text string
+	text string     // its entry of running: in profile list with the claim's id
+	body string     // the text as ready had it
 	job  compat.Job // zero for a text that is no job
 	due  ServerTime // when its text had been due; 0: not known
 	seq  uint64     // order of claiming, given by the Keeper
@@ -30,10 +31,11 @@ type held struct {
 	writing bool       // its settlement is on the wire: not renewed, so that the lease does not change under it
 }
 
-// newHeld returns a claim that was taken at now under a lease of the given length.
+// newHeld returns a claim that was taken at now under a lease of the given length. Its body is what profile delay has
+// in running.
 func newHeld(claim Claim, now ServerTime, lease time.Duration) *held {
 	ends := now.Add(lease)
-	h := &held{text: claim.Text, first: [1]Lease{claim.Lease}, sole: claim.Sole, ends: ends, aimed: ends}
+	h := &held{text: claim.Text, body: claim.Text, first: [1]Lease{claim.Lease}, sole: claim.Sole, ends: ends, aimed: ends}
 	h.leases = h.first[:]
 	return h
 }

@@ -36,7 +36,7 @@ func (b bench) commands(t testing.TB) int {
 // tracked runs a Waker for the topics until the test ends and waits until Redis tells it of changes.
 func tracked(t testing.TB, b bench, topics ...string) *queue.Waker {
 	t.Helper()
-	waker := queue.NewWaker(b.rdb, "", topics, slog.New(slog.DiscardHandler))
+	waker := queue.NewWaker(b.rdb, "", topicsOf(topics...), slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan struct{})
 	go func() {

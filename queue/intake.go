@@ -4,8 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"time"
-
-	"sidecar/compat"
 )
 
 // intake looks at freshly claimed texts and keeps back what needs no run: texts that are no job, and
@@ -53,10 +51,11 @@ func (in *intake) parse(claims Claims) ([]*held, []error) {
 	list := make([]*held, len(claims.List))
 	reasons := make([]error, len(claims.List))
 	for i, claim := range claims.List {
-		list[i] = newHeld(claim, claims.Now, in.lease)
-		list[i].breaks = claims.breaks
-		list[i].due = in.due.take(claim.Text)
-		list[i].job, reasons[i] = compat.ParseJob(claim.Text)
+		h := newHeld(claim, claims.Now, in.lease)
+		h.breaks = claims.breaks
+		reasons[i] = in.rules.read(h)
+		h.due = in.due.take(h.body)
+		list[i] = h
 	}
 	return list, reasons
 }
@@ -72,37 +71,59 @@ func (in *intake) tellStray(ctx context.Context, h *held) {
 	in.log.WarnContext(ctx, "job names another topic than its key: do two applications share the keys? this is said once", "uuid", h.job.PlainUUID())
 }
 
-// withoutDone completes the jobs whose mark says done and returns the others. Whether a job was done
-// cannot be guessed, so it asks until Redis answers or take is done.
+// withoutDone completes the jobs that are done, puts off those that somebody else is on, and returns the others. Neither
+// can be guessed, so it asks until Redis answers or take is done.
 func (in *intake) withoutDone(take context.Context, list []*held) []*held {
 	if !in.rules.marks || len(list) == 0 {
 		return list
 	}
-	uuids := make([]string, len(list))
-	for i, h := range list {
-		uuids[i] = h.job.UUID()
-	}
 	again := backoff{most: time.Second}
 	for take.Err() == nil {
-		done, err := in.store.DoneBefore(take, uuids)
+		standings, err := in.standings(take, list)
 		in.trouble.note(take, err)
 		if err == nil {
-			return in.complete(list, done)
+			return in.open(list, standings)
 		}
 		again.wait(take)
 	}
 	return list
 }
 
-func (in *intake) complete(list []*held, done []bool) []*held {
+// standings asks which of the jobs may run.
+func (in *intake) standings(ctx context.Context, list []*held) ([]Standing, error) {
+	if in.rules.wire.list != nil {
+		acks := make([]Ack, len(list))
+		for i, h := range list {
+			acks[i] = Ack{UUID: h.job.UUID(), Text: h.text}
+		}
+		return in.store.TakeAcks(ctx, acks)
+	}
+	uuids := make([]string, len(list))
+	for i, h := range list {
+		uuids[i] = h.job.UUID()
+	}
+	done, err := in.store.DoneBefore(ctx, uuids)
+	standings := make([]Standing, len(done))
+	for i := range done {
+		standings[i].Done = done[i]
+	}
+	return standings, err
+}
+
+// open returns the jobs that may run and settles the others.
+func (in *intake) open(list []*held, standings []Standing) []*held {
 	open := list[:0:0]
 	for i, h := range list {
-		if !done[i] {
+		switch s := standings[i]; {
+		case s.Done:
+			in.metrics.doneBefore.Inc()
+			in.settler.add(in.rules.done(h))
+		case s.Wait > 0:
+			// Without the uuid: the ack is somebody else's.
+			in.settler.add(&settlement{claim: h, action: Requeue, newText: h.body, delay: s.Wait})
+		default:
 			open = append(open, h)
-			continue
 		}
-		in.metrics.doneBefore.Inc()
-		in.settler.add(in.rules.done(h))
 	}
 	return open
 }

@@ -90,7 +90,7 @@ func TestAfterALongOutageEachPossibleLeaseIsMovedOn(t *testing.T) {
 		pause(t.Context(), 100*time.Second) // the lease that was asked for is over
 		owners, asked := k.renewals()
 		first, second := lease(30*time.Second), lease(130*time.Second)
-		if want := []Renewal{{"a", "claimed", second}, {"a", first, second}}; !slices.Equal(asked, want) {
+		if want := []Renewal{{Text: "a", Held: "claimed", Next: second}, {Text: "a", Held: first, Next: second}}; !slices.Equal(asked, want) {
 			t.Fatalf("asked for %v, want %v", asked, want)
 		}
 		// That reply is lost as well: three leases are possible, two go into one offer.

@@ -12,8 +12,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
-
-	"sidecar/compat"
 )
 
 // How long a command may take on the wire. A reply that comes later than that is lost, and with it what a claim took
@@ -32,7 +30,7 @@ const (
 //
 // In a Cluster all keys of a topic must be in one slot: a hash tag in the topic ({mail}) or in the prefix
 // sees to it, and without one Open refuses. Sentinels have a login of their own, or none.
-func Open(opts RedisOptions, topics []string) (redis.UniversalClient, error) {
+func Open(opts RedisOptions, topics []Options) (redis.UniversalClient, error) {
 	opts = opts.Resolved()
 	conf, err := tlsConfig(opts.TLS)
 	if err != nil {
@@ -132,13 +130,18 @@ func tlsConfig(opts TLSOptions) (*tls.Config, error) {
 }
 
 // checkSlots refuses topics whose keys are not in one slot of a Cluster: no script could touch them all.
-func checkSlots(prefix string, topics []string) error {
+func checkSlots(prefix string, topics []Options) error {
 	var errs []error
 	for _, topic := range topics {
-		keys := compat.NewDelayKeys(prefix, topic)
-		if key := keys.OutsideSlot(); key != "" {
+		one, other := topic.OutsideSlot(prefix)
+		switch {
+		case one == "":
+		case topic.List != nil:
+			errs = append(errs, fmt.Errorf("list %q: %s and %s are in different slots of the cluster, no script can move a job between them: "+
+				"give key and dead one hash tag, as in queue:{prod}:…, or the prefix", topic.Topic, one, other))
+		default:
 			errs = append(errs, fmt.Errorf("topic %q: %s and %s are in different slots of the cluster, no script can move a job between them: "+
-				"give the topic a hash tag, as in {%s}, or the prefix", topic, keys.Pool, key, topic))
+				"give the topic a hash tag, as in {%s}, or the prefix", topic.Topic, one, other, topic.Topic))
 		}
 	}
 	return errors.Join(errs...)

@@ -19,7 +19,7 @@ func open(t testing.TB, opts queue.RedisOptions, topics ...string) redis.Univers
 	if opts.Protocol == 0 {
 		opts.Protocol = 3
 	}
-	rdb, err := queue.Open(opts, topics)
+	rdb, err := queue.Open(opts, topicsOf(topics...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestOpenWithAnOddPassword(t *testing.T) {
 		if err := c.Ping(t.Context()).Err(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := queue.CheckServer(t.Context(), c, "", []string{"mail"}); err != nil {
+		if _, err := queue.CheckServer(t.Context(), c, "", topicsOf("mail")); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

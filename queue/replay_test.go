@@ -1,6 +1,7 @@
 package queue_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -170,7 +171,7 @@ func TestDepthsOfAnEmptyTopicAreZero(t *testing.T) {
 	b := newBench(t, nil)
 	d, err := b.Depths(t.Context())
 	d.Now = 0
-	if err != nil || d != (queue.Depths{}) {
+	if err != nil || !reflect.DeepEqual(d, queue.Depths{}) {
 		t.Errorf("got %+v, %v, want zeros", d, err)
 	}
 	b.do(t, "ZADD", b.keys.Pool, 0, "at once")

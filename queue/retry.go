@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -54,10 +55,15 @@ type Decision struct {
 type RetryPolicy struct {
 	Ladder     []time.Duration // delay before the 2nd, 3rd, … run; its length is the number of retries
 	MaxCrashes int             // crashes after which one more is the end
+
+	// ByJob has the job say how often it is retried (CONTRACT 2): Retries times, and the ladder's last step holds for
+	// those beyond it.
+	ByJob   bool
+	Retries int
 }
 
 // crashPause is the delay after a crash where the ladder is empty, which it is when failures are not to
-// be retried. A crash is not a failure of the job, so it is no reason to bury it.
+// be retried, or would have the job run again at once. A crash is not a failure of the job, so it is no reason to bury it.
 const crashPause = 5 * time.Second
 
 // minDeferral keeps a handler that defers by nothing from running the same job again and again: nothing is counted
@@ -86,12 +92,25 @@ func (p RetryPolicy) Decide(tries, crashes int, o compat.Outcome) Decision {
 	panic(fmt.Sprintf("queue: unknown verdict %d", o.Verdict))
 }
 
-// afterFailure is CONTRACT 1.3: failure 1 waits for the ladder's first step, the one after its last is the end.
+// afterFailure is CONTRACT 1.3: failure 1 waits for the ladder's first step, the one after its last is the end. It is
+// CONTRACT 2 where the job says how often.
 func (p RetryPolicy) afterFailure(tries int) Decision {
-	if tries >= len(p.Ladder) {
+	retries := len(p.Ladder)
+	if p.ByJob {
+		retries = p.Retries
+	}
+	if tries >= retries {
 		return Decision{Action: Bury, CountTry: true}
 	}
-	return Decision{Action: Requeue, Delay: p.Ladder[tries], CountTry: true}
+	return Decision{Action: Requeue, Delay: p.step(tries), CountTry: true}
+}
+
+// step is the ladder's delay after so many failures or crashes before this one; its last one goes on.
+func (p RetryPolicy) step(n int) time.Duration {
+	if len(p.Ladder) == 0 {
+		return 0
+	}
+	return p.Ladder[min(n, len(p.Ladder)-1)]
 }
 
 // afterCrash spreads the delays: jobs that died together, with one server or one FPM, come back apart.
@@ -99,9 +118,6 @@ func (p RetryPolicy) afterCrash(crashes int) Decision {
 	if crashes >= p.MaxCrashes {
 		return Decision{Action: Bury, CountCrash: true}
 	}
-	delay := crashPause
-	if len(p.Ladder) > 0 {
-		delay = p.Ladder[min(crashes, len(p.Ladder)-1)]
-	}
+	delay := cmp.Or(p.step(crashes), crashPause)
 	return Decision{Action: Requeue, Delay: delay, Spread: true, CountCrash: true}
 }

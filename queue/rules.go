@@ -16,6 +16,8 @@ const leaseExpired = "lease expired"
 
 // rules turn outcomes into settlements: what RetryPolicy decides, written into the job's text.
 type rules struct {
+	topic  string
+	wire   wire
 	policy RetryPolicy
 	marks  bool // idempotency is not off
 	clock  *serverClock
@@ -24,6 +26,8 @@ type rules struct {
 
 func newRules(opts Options, clock *serverClock, loc *time.Location) rules {
 	return rules{
+		topic:  opts.Topic,
+		wire:   newWire(opts),
 		policy: RetryPolicy{Ladder: opts.Retry, MaxCrashes: opts.MaxCrashes},
 		marks:  opts.Idempotency != IdempotencyOff,
 		clock:  clock,
@@ -31,9 +35,16 @@ func newRules(opts Options, clock *serverClock, loc *time.Location) rules {
 	}
 }
 
+// read finds the job in h's entry. Its error says why there is none.
+func (r rules) read(h *held) (err error) {
+	h.body = r.wire.text(h.text)
+	h.job, err = r.wire.job(h.body)
+	return err
+}
+
 // settle returns what follows from o for h, or nil when the claim is to be left to its lease.
 func (r rules) settle(h *held, o compat.Outcome) *settlement {
-	decision := r.policy.Decide(h.job.Tries(), h.job.Crashes(), o)
+	decision := r.policyOf(h.job).Decide(h.job.Tries(), h.job.Crashes(), o)
 	if decision.Action == Leave {
 		return nil
 	}
@@ -41,19 +52,26 @@ func (r rules) settle(h *held, o compat.Outcome) *settlement {
 	switch decision.Action {
 	case Complete, Leave:
 	case GiveBack:
-		one.newText = h.text
+		one.newText = h.body
 	case Requeue:
-		one.newText = edit(h.job, decision, o).Raw()
+		one.newText = r.edit(h.job, decision, o).Raw()
 		one.delay = decision.delay()
 	case Bury:
-		one.record = r.record(edit(h.job, decision, o).Raw(), o)
+		one.record = r.record(h, r.edit(h.job, decision, o).Raw(), o)
 	}
 	return one
 }
 
+// policyOf returns what decides about the job.
+func (r rules) policyOf(job compat.Job) RetryPolicy {
+	policy := r.policy
+	policy.Retries, policy.ByJob = r.wire.retries(job)
+	return policy
+}
+
 // giveBack returns the settlement of a claim whose run never began.
 func (r rules) giveBack(h *held) *settlement {
-	return &settlement{claim: h, action: GiveBack, newText: h.text, uuid: r.uuid(h.job)}
+	return &settlement{claim: h, action: GiveBack, newText: h.body, uuid: r.uuid(h.job)}
 }
 
 // lonePause is how long a job that is to run alone stays away while another one does.
@@ -61,7 +79,12 @@ const lonePause = time.Second
 
 // putOff returns the settlement of a claim whose run never began, and is not to be tried at once.
 func (r rules) putOff(h *held) *settlement {
-	return &settlement{claim: h, action: Requeue, newText: h.text, delay: spread(lonePause), uuid: r.uuid(h.job)}
+	return r.later(h, spread(lonePause))
+}
+
+// later returns the settlement of a claim whose run never began and is to be tried again after a while.
+func (r rules) later(h *held, delay time.Duration) *settlement {
+	return &settlement{claim: h, action: Requeue, newText: h.body, delay: delay, uuid: r.uuid(h.job)}
 }
 
 // done returns the settlement of a job that was done before.
@@ -71,7 +94,7 @@ func (r rules) done(h *held) *settlement {
 
 // unreadable returns the settlement of a text that is no job.
 func (r rules) unreadable(h *held, reason error) *settlement {
-	return &settlement{claim: h, action: Bury, record: r.record(h.text, compat.Outcome{Error: reason.Error()})}
+	return &settlement{claim: h, action: Bury, record: r.record(h, h.body, compat.Outcome{Error: reason.Error()})}
 }
 
 func (r rules) uuid(job compat.Job) string {
@@ -81,14 +104,14 @@ func (r rules) uuid(job compat.Job) string {
 	return job.UUID()
 }
 
-// record is the dead record (CONTRACT 1.3) of text, which need not be a job. It is dated by Redis's clock.
-func (r rules) record(text string, o compat.Outcome) string {
-	return compat.DeadRecord{
-		Job:   text,
-		Error: compat.Cut(o.Error, errorMost),
-		Trace: o.Trace,
-		At:    compat.FormatAt(r.clock.now().In(r.loc), r.loc),
-	}.Text()
+// record is the dead record (CONTRACT 1.3) of text, which need not be a job, or, in profile list, the reason why h is
+// in dead. It is dated by Redis's clock.
+func (r rules) record(h *held, text string, o compat.Outcome) string {
+	errText, at := compat.Cut(o.Error, errorMost), compat.FormatAt(r.clock.now().In(r.loc), r.loc)
+	if r.wire.list != nil {
+		return reason{List: r.topic, JobID: h.job.UUID(), Error: errText, Trace: compat.Cut(o.Trace, compat.TraceLength), At: at}.text(h.body)
+	}
+	return compat.DeadRecord{Job: text, Error: errText, Trace: o.Trace, At: at}.Text()
 }
 
 // delay is the decision's delay, spread where it asks for that.
@@ -99,15 +122,16 @@ func (d Decision) delay() time.Duration {
 	return d.Delay
 }
 
-// edit changes exactly the fields the decision and the outcome touch; every other byte stays.
-func edit(job compat.Job, d Decision, o compat.Outcome) compat.Job {
+// edit changes exactly the fields the decision and the outcome touch; every other byte stays. A job of profile list
+// has no last_error of its own (CONTRACT 2): only with our crashes it gets one.
+func (r rules) edit(job compat.Job, d Decision, o compat.Outcome) compat.Job {
 	if d.CountTry {
 		job = job.WithTries(max(job.Tries(), 0) + 1)
 	}
 	if d.CountCrash {
 		job = job.WithCrashes(max(job.Crashes(), 0) + 1)
 	}
-	if d.CountTry || d.CountCrash || d.Action == Bury {
+	if d.CountCrash || r.wire.list == nil && (d.CountTry || d.Action == Bury) {
 		job = job.WithLastError(o.Error)
 	}
 	return job

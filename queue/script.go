@@ -37,6 +37,22 @@ var (
 	depthsLua string
 	//go:embed lua/preflight.lua
 	preflightLua string
+	//go:embed lua/claimlist.lua
+	claimListLua string
+	//go:embed lua/promotelist.lua
+	promoteListLua string
+	//go:embed lua/requeuelist.lua
+	requeueListLua string
+	//go:embed lua/burylist.lua
+	buryListLua string
+	//go:embed lua/pushlist.lua
+	pushListLua string
+	//go:embed lua/replaylist.lua
+	replayListLua string
+	//go:embed lua/takeacks.lua
+	takeAcksLua string
+	//go:embed lua/dropacks.lua
+	dropAcksLua string
 
 	promoteScript      = newScript(promoteLua)
 	claimScript        = newScript(claimLua)
@@ -51,6 +67,14 @@ var (
 	pushScript         = newScript(pushLua)
 	depthsScript       = newScript(depthsLua)
 	preflightScript    = newScript(preflightLua)
+	claimListScript    = newScript(claimListLua)
+	promoteListScript  = newScript(promoteListLua)
+	requeueListScript  = newScript(requeueListLua)
+	buryListScript     = newScript(buryListLua)
+	pushListScript     = newScript(pushListLua)
+	replayListScript   = newScript(replayListLua)
+	takeAcksScript     = newScript(takeAcksLua)
+	dropAcksScript     = newScript(dropAcksLua)
 )
 
 // script is a Lua script and the name Redis's cache has for it.

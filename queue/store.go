@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
-
-	"sidecar/compat"
 )
 
 // Store moves one topic's texts between its keys. Each method but the plain reads is one Lua script, so a move
@@ -16,10 +14,12 @@ import (
 // workers on the same keys. No method repeats what may have happened: on an error of
 // the network (FaultOf) the caller decides. A Store may be used by many goroutines.
 type Store struct {
-	rdb  redis.UniversalClient
-	keys compat.DelayKeys
-	opts Options
-	unit int64 // milliseconds in one unit of the pool's scores
+	rdb     redis.UniversalClient
+	keys    keys
+	opts    Options
+	profile *profile
+	calls   *calls // profile list only
+	unit    int64  // milliseconds in one unit of the pool's scores
 
 	breaks atomic.Int64 // calls that failed: since then another server may answer, with another clock
 }
@@ -30,7 +30,16 @@ func NewStore(rdb redis.UniversalClient, prefix string, opts Options) *Store {
 	if opts.ScoreUnit == Seconds {
 		unit = 1000
 	}
-	return &Store{rdb: rdb, keys: compat.NewDelayKeys(prefix, opts.Topic), opts: opts, unit: unit}
+	s := &Store{rdb: rdb, keys: keysOf(prefix, opts), opts: opts, profile: &delayProfile, unit: unit}
+	if opts.List != nil {
+		s.profile, s.calls = &listProfile, newCalls()
+	}
+	return s
+}
+
+// move makes a move of the profile; its reply has at least n entries.
+func (s *Store) move(ctx context.Context, verb string, n int, m move) (replies, error) {
+	return s.list(ctx, verb, n, m.script, m.keys, m.args...)
 }
 
 // call runs a script and puts its name and, where a key is of the wrong type, that key into the error.
@@ -61,11 +70,10 @@ func (s *Store) explain(ctx context.Context, err error) error {
 	if FaultOf(err) != WrongType {
 		return err
 	}
-	want := []struct{ key, kind string }{
-		{s.keys.Pool, "zset"},
-		{s.keys.Ready, "list"},
-		{s.keys.Running, "zset"},
-		{s.keys.Dead, "list"},
+	type kindOf struct{ key, kind string }
+	want := []kindOf{{s.keys.pool, "zset"}, {s.keys.running, "zset"}, {s.keys.dead, "list"}}
+	for _, ready := range s.keys.ready {
+		want = append(want, kindOf{ready, "list"})
 	}
 	for _, w := range want {
 		kind, typeErr := s.rdb.Type(ctx, w.key).Result()

@@ -8,16 +8,11 @@ import "context"
 // On an error the results are complete up to the call that failed; the others have Settlement 0.
 func (s *Store) Bury(ctx context.Context, list []Burial) ([]SettleResult, error) {
 	results := make([]SettleResult, 0, len(list))
+	if err := dropAcksOf(ctx, s, list, Burial.ackOf); err != nil {
+		return make([]SettleResult, len(list)), err
+	}
 	for part := range chunks(list, func(b Burial) int { return len(b.Text) + len(b.Record) }) {
-		keys := []string{s.keys.Running, s.keys.Dead, s.keys.Pool}
-		args := make([]any, 0, 1+6*len(part))
-		args = append(args, markDone)
-		for _, b := range part {
-			var mark int
-			keys, mark = s.withMark(keys, b.UUID)
-			args = append(args, b.Text, string(b.Held), string(b.Next), b.Record, mark, flag(b.Expired))
-		}
-		reply, err := s.list(ctx, "bury", len(part), buryScript, keys, args...)
+		reply, err := s.move(ctx, "bury", len(part), s.profile.bury(s, part))
 		if err != nil {
 			return append(results, make([]SettleResult, len(list)-len(results))...), err
 		}

@@ -14,7 +14,7 @@ const (
 	claimBytes = 1 << 20
 )
 
-// Claim takes up to n texts, the oldest of ready, each under a lease of its own of the topic's length, and no more
+// Claim takes up to n texts, the oldest of ready (in profile list the next of each shard in turn), each under a lease of its own of the topic's length, and no more
 // once they come to about 1 MB. A text whose twin runs, or which is in ready twice, goes to the pool until the twin's
 // lease ends, so that copies do not overlap. With n = 0 it goes the same way, keys and rights included, and moves
 // nothing: a probe that tells whether claiming works.
@@ -22,9 +22,8 @@ const (
 // Once it is sent, a cancelled ctx does not cut it short: nobody would hold what it took.
 func (s *Store) Claim(ctx context.Context, n int) (Claims, error) {
 	n = max(0, min(n, maxClaim))
-	keys := []string{s.keys.Ready, s.keys.Running, s.keys.Pool}
 	breaks := s.breaks.Load()
-	reply, err := s.list(ctx, "claim", 4, claimScript, keys, n, s.opts.Lease.Milliseconds(), s.unit, claimBytes)
+	reply, err := s.move(ctx, "claim", 4, s.profile.claim(s, n))
 	if err != nil {
 		return Claims{}, err
 	}

@@ -12,6 +12,10 @@ import "context"
 // On an error the results of the calls that succeeded are there; the others have Settlement 0.
 func (s *Store) Complete(ctx context.Context, list []Completion) ([]SettleResult, error) {
 	results := make([]SettleResult, len(list))
+	list, err := s.ackDone(ctx, list)
+	if err != nil {
+		return results, err
+	}
 	others, rows := rowsOf(list)
 	for part := range chunks(rows, func(row) int { return 0 }) {
 		refused, err := s.completeRows(ctx, list, part, results)
@@ -34,7 +38,7 @@ func (s *Store) completeRows(ctx context.Context, list []Completion, rows []row,
 	for _, r := range rows {
 		args = append(args, string(list[r[0]].Held), string(list[r[len(r)-1]].Held), len(r))
 	}
-	reply, err := s.list(ctx, "complete", len(rows), completeRowsScript, []string{s.keys.Running}, args...)
+	reply, err := s.list(ctx, "complete", len(rows), completeRowsScript, []string{s.keys.running}, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +56,7 @@ func (s *Store) completeRows(ctx context.Context, list []Completion, rows []row,
 
 // completeTexts completes the jobs with those indexes by their texts.
 func (s *Store) completeTexts(ctx context.Context, list []Completion, indexes []int, results []SettleResult) error {
-	keys := []string{s.keys.Running}
+	keys := []string{s.keys.running}
 	args := make([]any, 0, 2+4*len(indexes))
 	args = append(args, markDone, markTTL)
 	for _, i := range indexes {

@@ -6,7 +6,7 @@ import "context"
 // are settled like living ones, by Requeue and Bury under the lease that was read, so
 // whoever renews or settles one first wins.
 func (s *Store) Expired(ctx context.Context, n int) ([]Claim, ServerTime, error) {
-	reply, err := s.list(ctx, "expire", 1, expiredScript, []string{s.keys.Running}, max(0, n))
+	reply, err := s.list(ctx, "expire", 1, expiredScript, []string{s.keys.running}, max(0, n))
 	if err != nil {
 		return nil, 0, err
 	}

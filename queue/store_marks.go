@@ -17,10 +17,10 @@ const (
 // withMark appends the key of the uuid's mark to keys and returns its index as Lua counts, or 0 when the topic
 // uses no marks or the job has no uuid. A key that is not used is not named: an ACL user need not have it.
 func (s *Store) withMark(keys []string, uuid string) ([]string, int) {
-	if uuid == "" || !s.marks() {
+	if uuid == "" || !s.marks() || s.opts.List != nil {
 		return keys, 0
 	}
-	keys = append(keys, s.keys.Idem(uuid))
+	keys = append(keys, s.keys.mark(uuid))
 	return keys, len(keys)
 }
 
@@ -40,7 +40,7 @@ func (s *Store) DoneBefore(ctx context.Context, uuids []string) ([]bool, error) 
 	var of []int // the place in uuids of each key
 	for i, uuid := range uuids {
 		if uuid != "" {
-			keys, of = append(keys, s.keys.Idem(uuid)), append(of, i)
+			keys, of = append(keys, s.keys.mark(uuid)), append(of, i)
 		}
 	}
 	if len(keys) == 0 {

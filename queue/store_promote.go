@@ -3,9 +3,13 @@ package queue
 import "context"
 
 // Promote moves due texts from pool to ready, oldest first and at most Batch. It moves nothing while
-// ready holds ReadyMax texts or more.
+// ready holds ReadyMax texts or more; a list has no such limit.
 func (s *Store) Promote(ctx context.Context) (Promotion, error) {
-	reply, err := s.list(ctx, "promote", 3, promoteScript, []string{s.keys.Pool, s.keys.Ready}, s.opts.Batch, s.opts.ReadyMax, s.unit)
+	return s.promote(ctx, s.profile.promote(s))
+}
+
+func (s *Store) promote(ctx context.Context, m move) (Promotion, error) {
+	reply, err := s.move(ctx, "promote", 3, m)
 	if err != nil {
 		return Promotion{}, err
 	}

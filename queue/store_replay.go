@@ -29,7 +29,7 @@ func (s *Store) replay(ctx context.Context, limit int, dry, raw bool, loc *time.
 	if dry {
 		return s.replayDry(ctx, limit, raw, loc)
 	}
-	length, err := s.rdb.LLen(ctx, s.keys.Dead).Result()
+	length, err := s.rdb.LLen(ctx, s.keys.dead).Result()
 	if err != nil {
 		return Replays{}, fmt.Errorf("replay %s: %w", s.opts.Topic, s.explain(ctx, err))
 	}
@@ -46,7 +46,7 @@ func (s *Store) replay(ctx context.Context, limit int, dry, raw bool, loc *time.
 // replayHead moves the record at the head of dead and notes it in done. more is false when dead is empty.
 func (s *Store) replayHead(ctx context.Context, raw bool, loc *time.Location, done *Replays) (more bool, err error) {
 	for range replayTries {
-		head, err := s.rdb.LRange(ctx, s.keys.Dead, 0, 0).Result()
+		head, err := s.rdb.LRange(ctx, s.keys.dead, 0, 0).Result()
 		if err != nil {
 			return false, fmt.Errorf("replay %s: %w", s.opts.Topic, s.explain(ctx, err))
 		}
@@ -69,13 +69,13 @@ func (s *Store) replayRecord(ctx context.Context, record string, raw bool, loc *
 	}
 	text, uuid, left := replayText(record, compat.FormatAt(now, loc), raw)
 	if left != nil {
-		reply, err := s.call(ctx, "replay", setAsideScript, []string{s.keys.Dead}, record)
+		reply, err := s.call(ctx, "replay", setAsideScript, []string{s.keys.dead}, record)
 		if moved = reply == int64(1); moved {
 			done.leave(record, left)
 		}
 		return moved, err
 	}
-	keys, _ := s.withMark([]string{s.keys.Dead, s.keys.Pool}, uuid)
+	keys, _ := s.withMark([]string{s.keys.dead, s.keys.pool}, uuid)
 	reply, err := s.call(ctx, "replay", replayScript, keys, record, text, s.unit, markDone)
 	if moved = reply == int64(1); moved {
 		done.Replayed = append(done.Replayed, text)
@@ -88,7 +88,7 @@ func (s *Store) replayDry(ctx context.Context, limit int, raw bool, loc *time.Lo
 	if limit < 1 {
 		return Replays{}, nil
 	}
-	records, err := s.rdb.LRange(ctx, s.keys.Dead, 0, int64(limit)-1).Result()
+	records, err := s.rdb.LRange(ctx, s.keys.dead, 0, int64(limit)-1).Result()
 	if err != nil {
 		return Replays{}, fmt.Errorf("replay %s: %w", s.opts.Topic, s.explain(ctx, err))
 	}

@@ -12,6 +12,9 @@ import (
 // On an error the results of the calls that succeeded are there; the others have Settlement 0.
 func (s *Store) Requeue(ctx context.Context, list []Requeueing) ([]SettleResult, error) {
 	results := make([]SettleResult, len(list))
+	if err := dropAcksOf(ctx, s, list, Requeueing.ackOf); err != nil {
+		return results, err
+	}
 	size := func(r Requeueing) int { return len(r.Text) + len(r.NewText) }
 	// The last ones go first, or the head of ready would end up in reverse.
 	end := len(list)
@@ -28,16 +31,7 @@ func (s *Store) Requeue(ctx context.Context, list []Requeueing) ([]SettleResult,
 	return results, nil
 }
 
-// requeue runs the script for one part. Its reply begins with the last of them.
+// requeue makes the move for one part. Its reply begins with the last of them.
 func (s *Store) requeue(ctx context.Context, part []Requeueing) (replies, error) {
-	keys := []string{s.keys.Running, s.keys.Pool, s.keys.Ready}
-	args := make([]any, 0, 2+8*len(part))
-	args = append(args, markDone, s.unit)
-	for _, r := range part {
-		var mark int
-		keys, mark = s.withMark(keys, r.UUID)
-		args = append(args, r.Text, string(r.Held), string(r.Next), r.NewText,
-			max(0, r.Delay.Milliseconds()), flag(r.ToReady), mark, flag(r.Expired))
-	}
-	return s.list(ctx, "requeue", len(part), requeueScript, keys, args...)
+	return s.move(ctx, "requeue", len(part), s.profile.requeue(s, part))
 }

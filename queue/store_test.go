@@ -48,6 +48,17 @@ func benchOn(server *testenv.RedisServer, change func(*queue.Options)) bench {
 	}
 }
 
+// topicsOf are topics of profile delay with the default options.
+func topicsOf(names ...string) []queue.Options {
+	var list []queue.Options
+	for _, name := range names {
+		opts := queue.DefaultOptions()
+		opts.Topic = name
+		list = append(list, opts)
+	}
+	return list
+}
+
 // do runs a command that must not fail.
 func (b bench) do(t testing.TB, args ...any) any {
 	t.Helper()

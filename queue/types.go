@@ -24,9 +24,9 @@ func (t ServerTime) In(loc *time.Location) time.Time {
 // numbers: not every version of Redis prints a score alike.
 type Lease string
 
-// Claim is a text in running and the lease it is held under.
+// Claim is an entry of running and the lease it is held under.
 type Claim struct {
-	Text  string
+	Text  string // in profile list the text under its claim id (compat.SplitClaim)
 	Lease Lease
 	Sole  bool // no other entry of running has this lease: it tells the text as long as it is not renewed
 }
@@ -69,11 +69,12 @@ type Promotion struct {
 type Renewal struct {
 	Text       string
 	Held, Next Lease
+	UUID       string // profile list: whose ack is kept young; "" touches none
 }
 
 // Completion ends a job that is done.
 type Completion struct {
-	Text string
+	Text string // as in Claim; likewise in Requeueing and Burial
 
 	// Held is the lease the job runs under. Next is the one a renewal still under way may
 	// have set; "" when there is none. Either counts as ours.
@@ -99,7 +100,7 @@ type Requeueing struct {
 type Burial struct {
 	Text       string
 	Held, Next Lease  // as in Completion
-	Record     string // the dead record (CONTRACT 1.3)
+	Record     string // the dead record (CONTRACT 1.3); in profile list the reason that is kept beside the text
 	UUID       string // as in Requeueing
 	Expired    bool   // as in Requeueing
 }
@@ -151,6 +152,8 @@ type SettleResult struct {
 // Depths are one topic's key sizes.
 type Depths struct {
 	Pool, Due, Ready, Running, Dead int64
+
+	Shards []int64 // profile list: Ready by shard; without shards it is one
 
 	// OldestDueAge is how long the oldest due text of the pool has been due; 0 when none is.
 	OldestDueAge time.Duration

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -36,12 +37,10 @@ type Waker struct {
 }
 
 // NewWaker returns a Waker for the topics. prefix stands before every key. It does nothing until Run.
-func NewWaker(rdb redis.UniversalClient, prefix string, topics []string, log *slog.Logger) *Waker {
-	// Prefixes must not overlap, and topic names may: so it hears of all topics and picks its own.
-	all := compat.NewDelayKeys(prefix, "")
+func NewWaker(rdb redis.UniversalClient, prefix string, topics []Options, log *slog.Logger) *Waker {
 	w := &Waker{
 		rdb:      rdb,
-		prefixes: []string{all.Pool, all.Ready},
+		prefixes: watched(prefix, topics),
 		signals:  make(signals, 2*len(topics)),
 		topics:   make(map[string]Wakes, len(topics)),
 		log:      log,
@@ -52,13 +51,39 @@ func NewWaker(rdb redis.UniversalClient, prefix string, topics []string, log *sl
 		w.commands = newLastDial(client)
 	}
 	for _, topic := range topics {
-		keys := compat.NewDelayKeys(prefix, topic)
+		keys := keysOf(prefix, topic)
 		pool, ready := make(chan struct{}, 1), make(chan struct{}, 1)
-		w.signals[keys.Pool], w.signals[keys.Ready] = pool, ready
-		w.topics[topic] = Wakes{Pool: pool, Ready: ready}
-		w.pools = append(w.pools, keys.Pool)
+		w.signals[keys.pool] = pool
+		for _, key := range keys.ready {
+			w.signals[key] = ready
+		}
+		w.topics[topic.Topic] = Wakes{Pool: pool, Ready: ready}
+		w.pools = append(w.pools, keys.pool)
 	}
 	return w
+}
+
+// watched returns the prefixes of the keys to hear of. Prefixes must not overlap, and names of topics and lists may: so
+// it hears of all topics and picks its own, and of two lists of which one's name begins with the other's the shorter
+// stands for both.
+func watched(prefix string, topics []Options) []string {
+	var all []string
+	for _, topic := range topics {
+		if l := topic.List; l != nil {
+			all = append(all, prefix+l.Key, compat.NewListKeys(prefix, "", "", 0).Pool)
+			continue
+		}
+		keys := compat.NewDelayKeys(prefix, "")
+		all = append(all, keys.Pool, keys.Ready)
+	}
+	slices.Sort(all)
+	kept := all[:0]
+	for _, p := range all { // those that begin with another one come right behind it
+		if len(kept) == 0 || !strings.HasPrefix(p, kept[len(kept)-1]) {
+			kept = append(kept, p)
+		}
+	}
+	return kept
 }
 
 // Topic returns the signals of one of the topics given to NewWaker.

@@ -16,7 +16,7 @@ import (
 // startWaker runs a Waker for the topics until the test ends.
 func startWaker(t *testing.T, rdb redis.UniversalClient, prefix string, topics ...string) *queue.Waker {
 	t.Helper()
-	w := queue.NewWaker(rdb, prefix, topics, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	w := queue.NewWaker(rdb, prefix, topicsOf(topics...), slog.New(slog.NewTextHandler(t.Output(), nil)))
 	runWaker(t, w)
 	return w
 }
@@ -159,7 +159,7 @@ func TestWakerComesBackAfterARestart(t *testing.T) {
 // A firewall that forgets a connection says nothing about it.
 func TestWakerNoticesAConnectionThatWentSilent(t *testing.T) {
 	server := testenv.Redis(t)
-	w := queue.NewWaker(open(t, queue.RedisOptions{URL: server.URL()}), "", []string{"mail"}, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	w := queue.NewWaker(open(t, queue.RedisOptions{URL: server.URL()}), "", topicsOf("mail"), slog.New(slog.NewTextHandler(t.Output(), nil)))
 	queue.SetWakerPing(w, 20*time.Millisecond, 200*time.Millisecond)
 	runWaker(t, w)
 	active(t, w, "mail")
@@ -203,7 +203,7 @@ func TestWakerSaysThatItCannot(t *testing.T) {
 
 func TestWakerOfAnUnknownTopicNeverWakes(t *testing.T) {
 	server := testenv.Redis(t)
-	w := queue.NewWaker(server.Client(), "", []string{"mail"}, slog.New(slog.DiscardHandler))
+	w := queue.NewWaker(server.Client(), "", topicsOf("mail"), slog.New(slog.DiscardHandler))
 	if wakes := w.Topic("other"); wakes.Pool != nil || wakes.Ready != nil {
 		t.Error("got channels")
 	}

@@ -89,7 +89,7 @@ func (w *worker) observe(h *held, o compat.Outcome, took time.Duration) {
 	}
 	w.metrics.duration.Observe(took.Seconds())
 	if h.due.IsZero() { // Redis may have told of ready before it told the Scanner what it had promoted
-		h.due = w.due.take(h.text)
+		h.due = w.due.take(h.body)
 	}
 	if !h.due.IsZero() {
 		w.metrics.lateness.Observe(max(w.clock.now().Sub(h.due)-took, 0).Seconds())

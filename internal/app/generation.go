@@ -63,11 +63,11 @@ func (t *topic) notWaiting() error {
 
 // newGeneration builds what cfg says and prepares what it needs, without taking a job.
 func (a *app) newGeneration(ctx context.Context, cfg *config.Config) (*generation, error) {
-	rdb, err := queue.Open(cfg.Redis, cfg.TopicNames())
+	rdb, err := queue.Open(cfg.Redis, cfg.Queues())
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	eyes, err := queue.Open(cfg.Redis, cfg.TopicNames())
+	eyes, err := queue.Open(cfg.Redis, cfg.Queues())
 	if err != nil {
 		_ = rdb.Close()
 		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
@@ -77,7 +77,7 @@ func (a *app) newGeneration(ctx context.Context, cfg *config.Config) (*generatio
 		log:     a.log,
 		rdb:     rdb,
 		eyes:    eyes,
-		waker:   queue.NewWaker(rdb, cfg.Redis.KeyPrefix, cfg.TopicNames(), a.log),
+		waker:   queue.NewWaker(rdb, cfg.Redis.KeyPrefix, cfg.Queues(), a.log),
 		outages: queue.NewOutages(a.log),
 		pools:   a.pools.acquire(cfg.FPM),
 		leaving: make(chan struct{}),
@@ -189,7 +189,7 @@ func (g *generation) runTopic(take, work context.Context, t *topic) {
 func (g *generation) awaitServer(ctx context.Context) error {
 	var refused error
 	g.await(ctx, "redis", func() error {
-		warnings, err := queue.CheckServer(ctx, g.rdb, g.cfg.Redis.KeyPrefix, g.cfg.TopicNames())
+		warnings, err := queue.CheckServer(ctx, g.rdb, g.cfg.Redis.KeyPrefix, g.cfg.Queues())
 		if errors.Is(err, queue.ErrNoScripting) || errors.Is(err, queue.ErrTooOld) {
 			refused = fmt.Errorf("%w: %w", ErrRefused, err)
 			return nil

@@ -25,13 +25,13 @@ func withStore(env Env, c call, f func(context.Context, session) int) int {
 	if cfg == nil {
 		return code
 	}
-	return withRedis(env, cfg, []string{topic.Name}, func(ctx context.Context, rdb redis.UniversalClient) int {
+	return withRedis(env, cfg, []queue.Options{topic.Queue}, func(ctx context.Context, rdb redis.UniversalClient) int {
 		return f(ctx, session{cfg, queue.NewStore(rdb, cfg.Redis.KeyPrefix, topic.Queue)})
 	})
 }
 
 // withRedis opens Redis for the topics and calls f with it, under a context that ends when patience does.
-func withRedis(env Env, cfg *config.Config, topics []string, f func(context.Context, redis.UniversalClient) int) int {
+func withRedis(env Env, cfg *config.Config, topics []queue.Options, f func(context.Context, redis.UniversalClient) int) int {
 	rdb, err := queue.Open(cfg.Redis, topics)
 	if err != nil {
 		return report(env, exitRefused, err)

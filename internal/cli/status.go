@@ -55,7 +55,7 @@ func status(env Env, c call) int {
 	if cfg == nil {
 		return code
 	}
-	return withRedis(env, cfg, cfg.TopicNames(), func(ctx context.Context, rdb redis.UniversalClient) int {
+	return withRedis(env, cfg, cfg.Queues(), func(ctx context.Context, rdb redis.UniversalClient) int {
 		return showStatus(ctx, env, cfg, rdb, c.flags.(*statusFlags).json)
 	})
 }

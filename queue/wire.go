@@ -1,0 +1,76 @@
+package queue
+
+import (
+	"crypto/sha1" //nolint:gosec // tells texts apart; nothing is protected by it
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+
+	"sidecar/compat"
+)
+
+// wire reads and writes what a topic's keys hold. It knows no Redis.
+type wire struct {
+	list *ListOptions // nil: profile delay
+}
+
+func newWire(opts Options) wire { return wire{list: opts.List} }
+
+// text returns the text of an entry of running, as ready had it.
+func (w wire) text(entry string) string {
+	if w.list == nil {
+		return entry
+	}
+	_, text := compat.SplitClaim(entry)
+	return text
+}
+
+// job reads a text of ready.
+func (w wire) job(text string) (compat.Job, error) {
+	if w.list == nil {
+		return compat.ParseJob(text)
+	}
+	return compat.ParseListJob(text)
+}
+
+// retries returns how often a failure of the job is followed by another run, where the job may say so; otherwise
+// that is the ladder's matter and ok is false.
+func (w wire) retries(job compat.Job) (n int, ok bool) {
+	if w.list == nil {
+		return 0, false
+	}
+	if n, ok := job.MaxRetry(); ok {
+		return n, true
+	}
+	return w.list.MaxRetry, true
+}
+
+// reason is why a text is among a list's dead letters, which are texts and nothing else (CONTRACT 2).
+type reason struct {
+	List  string `json:"list"` // the topic
+	JobID string `json:"job_id"`
+	Error string `json:"error"`
+	Trace string `json:"trace"`
+	At    string `json:"at"` // as compat.FormatAt writes it
+}
+
+// text returns the reason as it is kept: under the fingerprint of the dead letter it is for.
+func (r reason) text(letter string) string {
+	b, _ := json.Marshal(r) // strings always can be
+	return fingerprint(letter) + "\n" + string(b)
+}
+
+// parseReason undoes text. What is no reason is the zero one.
+func parseReason(text string) (of string, r reason) {
+	of, data, _ := strings.Cut(text, "\n")
+	if json.Unmarshal([]byte(data), &r) != nil {
+		return "", reason{}
+	}
+	return of, r
+}
+
+// fingerprint names a text in the reasons beside a list's dead letters.
+func fingerprint(text string) string {
+	sum := sha1.Sum([]byte(text)) //nolint:gosec // as above
+	return hex.EncodeToString(sum[:])
+}
