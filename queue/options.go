@@ -3,6 +3,7 @@ package queue
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -59,6 +60,17 @@ type ListOptions struct {
 	Order    Order  // order
 	Dead     string // dead: the dead letter list, which other lists may share
 	MaxRetry int    // max_retry: of jobs that do not say
+
+	// Whose a dead letter is that says no reason, by its type: this list's when it has a route for it, or a default
+	// route and no other list that shares Dead has one.
+	Types   []string // with a route here
+	Default bool     // others have the default route
+	Foreign []string // with a route in another list that shares Dead
+}
+
+// owns reports whether a job of that type is this list's.
+func (o ListOptions) owns(name string) bool {
+	return slices.Contains(o.Types, name) || o.Default && !slices.Contains(o.Foreign, name)
 }
 
 // DefaultListOptions returns the defaults of CONTRACT 2. Key and Dead have none.

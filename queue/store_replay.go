@@ -15,7 +15,7 @@ const replayTries = 10
 // Replay takes up to limit records from the head of dead and puts their jobs into the pool, due now, with retry 0
 // and replayed_at in loc (CONTRACT 1.5): each is edited here and swapped in one step. A record that holds no job, or one
 // that cannot run, since its text is no JSON object, goes to the tail and counts too, so that one call ends. With dry it
-// only reads.
+// only reads. In profile list it goes through the dead letters, and what is not to be replayed stays where it is.
 func (s *Store) Replay(ctx context.Context, limit int, dry bool, loc *time.Location) (Replays, error) {
 	return s.replay(ctx, limit, dry, false, loc)
 }
@@ -26,6 +26,9 @@ func (s *Store) ReplayRaw(ctx context.Context, limit int, dry bool, loc *time.Lo
 }
 
 func (s *Store) replay(ctx context.Context, limit int, dry, raw bool, loc *time.Location) (Replays, error) {
+	if s.opts.List != nil {
+		return s.replayList(ctx, limit, dry, raw)
+	}
 	if dry {
 		return s.replayDry(ctx, limit, raw, loc)
 	}
