@@ -94,7 +94,7 @@ func (c *crew) blame(r *resident, e *errand, now time.Time) compat.Outcome {
 	l, t := &r.life, c.topic
 	f := facts{
 		ending: l.ending, cause: l.cause, started: true, written: true,
-		late: r.late, stopped: l.stopped, going: l.going, elapsed: now.Sub(r.since), timeout: t.opts.Timeout,
+		late: r.late, stopped: l.stopped, going: l.going, elapsed: now.Sub(r.since), timeout: e.route.timeout,
 		stderr: l.reply.takeStderr(),
 	}
 	if l.readErr != nil && errors.Is(l.readErr, errFrame) {
@@ -102,7 +102,7 @@ func (c *crew) blame(r *resident, e *errand, now time.Time) compat.Outcome {
 	}
 	outcome, whose := judge(f)
 	outcome.Took = f.elapsed
-	t.concluded(e.job, &outcome, whose, f)
+	t.concluded(e.job, e.route, &outcome, whose, f)
 	if e.result != nil {
 		*e.result = Result{Stderr: f.stderr, Elapsed: f.elapsed}
 		l.describe(e.result)
@@ -134,7 +134,7 @@ func (c *crew) startFailed(r *resident, waiting []*errand) {
 	outcome, whose, f := r.judgeStart()
 	t := c.topic
 	if whose != nobody || len(waiting) == 0 {
-		t.concluded(compat.Job{}, &outcome, whose, f) // first: whoever gets a job back is to find the gate shut
+		t.concluded(compat.Job{}, nil, &outcome, whose, f) // first: whoever gets a job back is to find the gate shut
 	}
 	if whose != nobody {
 		for _, e := range waiting {
@@ -148,7 +148,7 @@ func (c *crew) startFailed(r *resident, waiting []*errand) {
 	}
 	bearer := waiting[0]
 	c.putBack(waiting[1:], time.Now())
-	t.concluded(bearer.job, &outcome, whose, f)
+	t.concluded(bearer.job, nil, &outcome, whose, f)
 	if bearer.result != nil {
 		*bearer.result = Result{Stderr: f.stderr}
 		r.life.describe(bearer.result)

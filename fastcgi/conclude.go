@@ -59,25 +59,29 @@ func (r *run) conclude() Result {
 		r.result.Memory = s.Memory
 	}
 	outcome, whose := judge(r.facts)
-	t.concluded(r.job, &outcome, whose, r.facts)
+	t.concluded(r.job, r.route, &outcome, whose, r.facts)
 	r.result.Outcome = outcome
 	return r.result
 }
 
-// concluded tells gates and log of a run, and adds to its outcome the stderr where the handler gave no trace.
-func (t *Topic) concluded(job compat.Job, outcome *compat.Outcome, whose scope, f facts) {
+// concluded tells gates and log of a run, and adds to its outcome the stderr where the handler gave no trace. It was to
+// run what to says; nil stands for the start of a worker, which is for all routes.
+func (t *Topic) concluded(job compat.Job, to *route, outcome *compat.Outcome, whose scope, f facts) {
 	switch whose {
 	case poolGate:
 		t.pool.shutPool(f.cause)
 	case topicGate:
+		if f.sign != nil || f.raw { // else the fault is with what all routes have in common
+			outcome.Error = to.named(outcome.Error)
+		}
 		if f.sign != nil { // the bridge has run, and found no handler
-			t.doubts(errors.New(outcome.Error))
+			t.doubts(errors.New(outcome.Error), to)
 			break
 		}
 		t.shut(errors.New(outcome.Error))
 	case nobody:
 		if outcome.Verdict != compat.Unavailable {
-			t.pool.proven(t)
+			t.pool.proven(t, to)
 		}
 	}
 	if outcome.Trace == "" && outcome.Verdict != compat.Done && outcome.Verdict != compat.Unavailable {

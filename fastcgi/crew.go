@@ -42,15 +42,15 @@ type crew struct {
 	code    *codeWatch
 	errands errands
 	nudges  chan struct{} // tells run that there is something to arrange
-	advice  sync.Once     // on a script that cannot be included twice
 	tight   sync.Once     // on a max_memory that is
 	noisy   atomic.Int32  // runs until what was last heard on stderr is forgotten; written with mu held
 
 	mu        sync.Mutex
 	pending   errandQueue
 	residents []*resident
-	mean      time.Duration // of the last runs, more or less; 0 until one was seen
-	measured  int           // how many of them there are
+	advised   []bool // the routes whose script is known not to be included twice, by their numbers
+	pace      pace   // of all runs
+	paces     []pace // of each route's
 	drained   bool
 	epoch     int       // of the code; workers of an older one leave
 	outdated  reason    // why the last epoch ended
@@ -66,16 +66,21 @@ type crew struct {
 func newCrew(t *Topic, workers int) *crew {
 	return &crew{
 		topic: t, log: t.log, workers: workers, metrics: t.pool.metrics.resident.of(t.opts.Topic),
-		code: newCodeWatch(t.pool.opts.Chroot, t.opts), nudges: make(chan struct{}, 1),
+		code: newCodeWatch(t.pool.opts.Chroot, t.files), nudges: make(chan struct{}, 1),
+		paces: make([]pace, len(t.routes.list)), advised: make([]bool, len(t.routes.list)),
 	}
 }
 
 // handle has job run by a worker and returns what it came to.
 func (c *crew) handle(ctx context.Context, job compat.Job, result *Result) compat.Outcome {
-	if size := len(job.Raw()) + jobOverhead; size > frameLimit {
-		return compat.Outcome{Verdict: compat.Failed, Error: fmt.Sprintf("the job's text has %d bytes, more than mode = \"worker\" takes (%d): use mode = \"request\"", len(job.Raw()), frameLimit-jobOverhead)}
+	to, err := c.topic.routes.of(job)
+	if err != nil {
+		return rejected(err)
 	}
-	e := c.errands.get(job, result)
+	if most := c.maxText(); len(job.Raw()) > most {
+		return compat.Outcome{Verdict: compat.Failed, Error: fmt.Sprintf("the job's text has %d bytes, more than mode = \"worker\" takes (%d): use mode = \"request\"", len(job.Raw()), most)}
+	}
+	e := c.errands.get(job, to, result)
 	e.claim = compat.ClaimOf(ctx)
 	if ctx.Err() != nil {
 		return unavailable(stoppedUnstarted)
@@ -91,6 +96,14 @@ func (c *crew) handle(ctx context.Context, job compat.Job, result *Result) compa
 		c.withdraw(e)
 		return c.finished(e, <-e.outcome)
 	}
+}
+
+// maxText is how many bytes the text of a job may have.
+func (c *crew) maxText() int {
+	if c.topic.routes.byJob() {
+		return frameLimit - jobOverhead - targetOverhead
+	}
+	return frameLimit - jobOverhead
 }
 
 func (c *crew) finished(e *errand, o compat.Outcome) compat.Outcome {
@@ -150,11 +163,10 @@ func (c *crew) dispatch(now time.Time) (first *resident) {
 // pick returns the worker that e goes to: one that is idle, and of those the last to have been busy, so that the
 // others may leave; or the one that has least ahead. mu is held.
 func (c *crew) pick(e *errand) *resident {
-	most := c.inSocket()
 	var best *resident
 	for _, r := range c.residents {
 		switch {
-		case !r.takes(e, most):
+		case !r.takes(e):
 		case best == nil, len(r.inHand) < len(best.inHand),
 			len(r.inHand) == 0 && len(best.inHand) == 0 && r.since.After(best.since):
 			best = r
@@ -163,25 +175,36 @@ func (c *crew) pick(e *errand) *resident {
 	return best
 }
 
-// inSocket is how many jobs a worker may have, the one that it runs included. What comes on stderr names no job: where
-// it matters whose it is, the next job begins when it has been read. mu is held.
-func (c *crew) inSocket() int {
-	switch {
-	case c.mean == 0 || c.mean >= quickRun:
+// inSocket is how many jobs a worker may have that has one of that route, itself included: the others lie behind it.
+// What comes on stderr names no job: where it matters whose it is, the next job begins when it has been read. mu is held.
+func (c *crew) inSocket(to *route) int {
+	switch mean := c.paces[to.number].mean; {
+	case mean == 0 || mean >= quickRun:
 		return 1
 	case c.topic.opts.LogStderr, c.noisy.Load() > 0:
 		return 1
-	case c.mean >= tinyRun:
+	case mean >= tinyRun:
 		return quickInSocket
 	}
 	return aheadInSocket
 }
 
-// measure notes how long a run took. mu is held.
-func (c *crew) measure(took time.Duration) {
+// measure notes how long a run of that route took. mu is held.
+func (c *crew) measure(to *route, took time.Duration) {
 	c.noisy.Store(max(c.noisy.Load()-1, 0))
-	c.measured = min(c.measured+1, measuredRuns)
-	c.mean = max(c.mean+(took-c.mean)/time.Duration(c.measured), 1)
+	c.pace.add(took)
+	c.paces[to.number].add(took)
+}
+
+// pace is how long the last runs took.
+type pace struct {
+	mean time.Duration // more or less; 0 until one was seen
+	runs int           // that make it
+}
+
+func (p *pace) add(took time.Duration) {
+	p.runs = min(p.runs+1, measuredRuns)
+	p.mean = max(p.mean+(took-p.mean)/time.Duration(p.runs), 1)
 }
 
 // withdraw takes back a job whose context is done: it never starts, or its worker is stopped.
@@ -232,7 +255,7 @@ func (c *crew) watchCode(now time.Time) {
 		return
 	}
 	c.mu.Lock()
-	changed := c.code.last != stamp{} && c.code.last != seen
+	changed := c.code.last != "" && c.code.last != seen
 	c.code.last = seen
 	c.mu.Unlock()
 	if changed {

@@ -32,7 +32,7 @@ func TestTheWindowIsTenMillisecondsOfWork(t *testing.T) {
 	for mean, want := range map[time.Duration]int{
 		0: 1, time.Microsecond: 64, 150 * time.Microsecond: 64, 200 * time.Microsecond: 50, 3 * time.Millisecond: 3, time.Second: 1,
 	} {
-		if c.mean = mean; c.window() != want {
+		if c.pace.mean = mean; c.window() != want {
 			t.Errorf("%s a run: %d claims ahead, want %d", mean, c.window(), want)
 		}
 	}
@@ -40,14 +40,14 @@ func TestTheWindowIsTenMillisecondsOfWork(t *testing.T) {
 
 func TestTheMeanFollowsTheLastRuns(t *testing.T) {
 	c := crewOf(2, TopicOptions{Topic: "mail"})
-	c.measure(10 * time.Millisecond) // the first of a worker is slow
+	c.measure(c.topic.routes.other, 10*time.Millisecond) // the first of a worker is slow
 	for range 100 {
-		c.measure(20 * time.Microsecond)
+		c.measure(c.topic.routes.other, 20*time.Microsecond)
 	}
-	if c.mean > 100*time.Microsecond {
-		t.Errorf("%s after a slow start", c.mean)
+	if c.pace.mean > 100*time.Microsecond {
+		t.Errorf("%s after a slow start", c.pace.mean)
 	}
-	c.measure(time.Second)
+	c.measure(c.topic.routes.other, time.Second)
 	if c.window() != 1 {
 		t.Errorf("%d claims ahead after a run of a second", c.window())
 	}
@@ -57,7 +57,7 @@ func TestTheMeanFollowsTheLastRuns(t *testing.T) {
 func TestPermitsFollowTheWorkers(t *testing.T) {
 	now := time.Now()
 	c := crewOf(4, TopicOptions{Topic: "mail", Workers: 2})
-	c.mean = time.Millisecond
+	c.pace.mean = time.Millisecond
 	check := func(what string, want int) {
 		t.Helper()
 		if got := c.permits(now); got != want {
@@ -67,7 +67,7 @@ func TestPermitsFollowTheWorkers(t *testing.T) {
 	check("two workers could be had", 20)
 	r := c.serving(now)
 	check("one is there", 20)
-	r.give(&errand{}, now.Add(-time.Second))
+	r.give(&errand{route: c.topic.routes.other}, now.Add(-time.Second))
 	check("it has been busy for long", 11)
 	c.notBefore = now.Add(time.Second)
 	check("and no other can be started now", 1)
@@ -85,7 +85,9 @@ func TestPermitsFollowTheWorkers(t *testing.T) {
 func TestJobsGoToWhoHasRoom(t *testing.T) {
 	now := time.Now()
 	c := crewOf(4, TopicOptions{Topic: "mail"})
-	small, large := &errand{job: parse(t, `{"a":1}`)}, &errand{job: parse(t, `{"a":"`+strings.Repeat("x", 40<<10)+`"}`)}
+	own := c.topic.routes.other
+	small := &errand{route: own, job: parse(t, `{"a":1}`)}
+	large := &errand{route: own, job: parse(t, `{"a":"`+strings.Repeat("x", 40<<10)+`"}`)}
 	a, b := c.serving(now), c.serving(now.Add(time.Second))
 	if got := c.pick(small); got != b {
 		t.Error("not the one that was busy last")
@@ -95,7 +97,7 @@ func TestJobsGoToWhoHasRoom(t *testing.T) {
 	if got := c.pick(small); got != nil {
 		t.Error("a second job, though nothing is known of the runs")
 	}
-	c.mean = time.Microsecond
+	c.paces[own.number].mean = time.Microsecond
 	a.give(small, now)
 	if got := c.pick(small); got != b {
 		t.Error("not the one that has least")
@@ -116,6 +118,50 @@ func TestJobsGoToWhoHasRoom(t *testing.T) {
 		if c.pick(small) != nil {
 			t.Errorf("a job for one that must not have it: %+v", r)
 		}
+	}
+}
+
+// What lies behind a slow job waits for its end: of a mixed topic only quick routes are lain behind.
+func TestNothingLiesBehindAJobOfASlowRoute(t *testing.T) {
+	now := time.Now()
+	c := crewOf(1, TopicOptions{Topic: "mail", Routes: map[string]Target{"quick": {Call: "quick"}, "slow": {Call: "slow"}}})
+	of := func(typ string) *errand { return &errand{route: c.topic.routes.byType[typ]} }
+	for range 10 {
+		c.measure(c.topic.routes.byType["quick"], time.Microsecond)
+		c.measure(c.topic.routes.byType["slow"], time.Second)
+	}
+	r := c.serving(now)
+	for _, typ := range []string{"quick", "quick", "slow"} {
+		if c.pick(of(typ)) != r {
+			t.Fatalf("no room for a %s one behind %d quick ones", typ, len(r.inHand))
+		}
+		r.give(of(typ), now)
+	}
+	if c.pick(of("quick")) != nil {
+		t.Error("a quick job behind a slow one")
+	}
+}
+
+// The jobs of a worker each have their own route's time, and the crew wakes up for it.
+func TestEachJobIsLateByItsOwnRoute(t *testing.T) {
+	c := crewOf(1, TopicOptions{Topic: "mail", Call: "handle", Routes: map[string]Target{"short": {Call: "short", Timeout: time.Second}}})
+	now, r := time.Now(), c.serving(time.Now())
+	r.life.reply = newReply(r.token, 0)
+	c.wakes = now.Add(time.Hour)
+	long := c.errands.get(compat.Job{}, c.topic.routes.other, nil)
+	r.give(long, now)
+	r.give(c.errands.get(compat.Job{}, c.topic.routes.byType["short"], nil), now)
+	if wait := r.look(now.Add(2 * time.Second)); r.late || wait != 58*time.Second || !c.wakes.Equal(now.Add(time.Minute)) {
+		t.Errorf("two seconds into a minute: late = %v, looked at again after %s, by %s", r.late, wait, c.wakes)
+	}
+	if err := r.settle(t.Context(), []conclusion{{id: long.id, outcome: compat.Outcome{Verdict: compat.Done}}}); err != nil {
+		t.Fatal(err)
+	}
+	if in := time.Until(c.wakes); in > time.Second {
+		t.Errorf("the crew wakes up in %s for a job that has a second", in)
+	}
+	if r.look(time.Now().Add(2 * time.Second)); !r.late {
+		t.Error("not late after two seconds of one")
 	}
 }
 
@@ -181,7 +227,7 @@ func TestWhatHasLapsedIsNotGivenToAWorker(t *testing.T) {
 	c := crewOf(1, TopicOptions{Topic: "mail"})
 	claims := []*lapsing{{over: true}, {}, {over: true}}
 	for _, claim := range claims {
-		e := c.errands.get(parse(t, `{"a":1}`), nil)
+		e := c.errands.get(parse(t, `{"a":1}`), c.topic.routes.other, nil)
 		e.claim = claim
 		c.pending.push(e)
 	}

@@ -10,6 +10,7 @@ import (
 // errand is one job on its way through a crew. Guarded by crew.mu until its outcome is known.
 type errand struct {
 	job       compat.Job
+	route     *route
 	id        uint32       // among its worker's
 	by        *resident    // who has it; nil while it is pending
 	asked     time.Time    // when it came
@@ -25,17 +26,17 @@ type errand struct {
 // errands keeps those that are over for those to come, each with its channel.
 type errands struct{ pool sync.Pool }
 
-func (s *errands) get(job compat.Job, result *Result) *errand {
+func (s *errands) get(job compat.Job, to *route, result *Result) *errand {
 	e, ok := s.pool.Get().(*errand)
 	if !ok {
 		e = &errand{outcome: make(chan compat.Outcome, 1)}
 	}
-	*e = errand{job: job, asked: time.Now(), result: result, outcome: e.outcome}
+	*e = errand{job: job, route: to, asked: time.Now(), result: result, outcome: e.outcome}
 	return e
 }
 
 func (s *errands) put(e *errand) {
-	e.job, e.by, e.claim, e.result = compat.Job{}, nil, nil, nil
+	e.job, e.route, e.by, e.claim, e.result = compat.Job{}, nil, nil, nil, nil
 	s.pool.Put(e)
 }
 

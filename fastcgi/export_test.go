@@ -71,6 +71,7 @@ func ReadAsFrom(stream []byte, jobs []compat.Job) []compat.Outcome {
 	defer there.Close()
 	c, now := t.crew, time.Now()
 	r := newResident(c, now)
+	r.targets = t.routes.targets(newFollower(""))
 	r.conn, r.ready, r.greeted, r.leaving = here, true, now, byDrain // whatever it does, it gets no more
 	r.life.call.conn, r.life.greeted = here, true
 	r.life.reply, r.life.attentive = newReply(r.token, opts.OutputLimit), &attentive{Conn: here}
@@ -78,7 +79,7 @@ func ReadAsFrom(stream []byte, jobs []compat.Job) []compat.Outcome {
 	c.mu.Lock()
 	c.residents = append(c.residents, r)
 	for _, job := range jobs {
-		e := c.errands.get(job, nil)
+		e := c.errands.get(job, t.routes.other, nil)
 		r.give(e, now)
 		errands = append(errands, e)
 	}

@@ -68,7 +68,7 @@ func (r *run) begin(g greeting) {
 
 func (r *run) startClocks() {
 	r.begun = time.Now()
-	r.deadline = time.After(r.topic.opts.Timeout)
+	r.deadline = time.After(r.route.timeout)
 	r.giveUp = time.After(r.topic.opts.AbandonAfter)
 }
 

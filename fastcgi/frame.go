@@ -48,8 +48,9 @@ func appendFrame(buf []byte, kind frameKind, body string) []byte {
 	return append(buf, body...)
 }
 
-// appendJob appends the frame of a job. Its text goes out as it is.
-func appendJob(buf []byte, id uint32, job compat.Job) []byte {
+// appendJob appends the frame of a job, with what names the code for it, if that is not the same for all. Its text
+// goes out as it is.
+func appendJob(buf []byte, id uint32, job compat.Job, target string) []byte {
 	begin := len(buf)
 	buf = append(buf, 0, 0, 0, 0, byte(jobFrame))
 	buf = binary.BigEndian.AppendUint32(buf, id)
@@ -61,6 +62,7 @@ func appendJob(buf []byte, id uint32, job compat.Job) []byte {
 	buf = strconv.AppendInt(buf, int64(job.Tries()), 10)
 	buf = append(buf, `,"crashes":`...)
 	buf = strconv.AppendInt(buf, int64(job.Crashes()), 10)
+	buf = append(buf, target...)
 	buf = append(buf, '}')
 	binary.BigEndian.PutUint16(buf[header-2:], uint16(len(buf)-header))
 	buf = append(buf, job.Raw()...)
@@ -68,8 +70,12 @@ func appendJob(buf []byte, id uint32, job compat.Job) []byte {
 	return buf
 }
 
-// jobOverhead is more than a job's frame takes beside its text.
-const jobOverhead = 512
+// jobOverhead is more than a job's frame takes beside its text, targetOverhead more than the name of its code does, every
+// byte of which JSON may have to spell in six.
+const (
+	jobOverhead    = 512
+	targetOverhead = 6*(maxCall+maxPath) + 64
+)
 
 // frame is one that was received. Its body is good until the next one is read.
 type frame struct {

@@ -80,7 +80,7 @@ func (r *resident) through(ctx context.Context) {
 // params are those of the long request. The files' real paths are found anew for every worker.
 func (r *resident) params(ctx context.Context) (map[string]string, error) {
 	t := r.crew.topic
-	p, o := t.pool, t.opts
+	p, o, at := t.pool, t.opts, newFollower(t.pool.opts.Chroot)
 	if err := p.bridge.ensure(); err != nil {
 		return nil, err
 	}
@@ -88,10 +88,14 @@ func (r *resident) params(ctx context.Context) (map[string]string, error) {
 	if socket == "" {
 		return nil, errors.New("there is no socket that workers could call back")
 	}
-	files := resolve(p.opts.Chroot, o)
+	call, script := o.Call, at.follow(o.Script)
+	if t.routes.byJob() {
+		call, script = routesNeedNewerBridge, ""
+	}
+	r.targets = t.routes.targets(at)
 	return workerParams(p.bridge.path, order{
 		Mode: modeWorker, Nonce: r.token, Token: r.token, Socket: socket, Topic: o.Topic,
-		Call: o.Call, Script: files.script, Bootstrap: files.bootstrap,
+		Routes: t.routes.byJob(), Call: call, Script: script, Bootstrap: at.follow(o.Bootstrap),
 		ExitOK: o.ExitOK, FailOnFalse: o.FailOnFalse, MemoryLimit: o.MemoryLimit,
 		TimeoutMS: o.Timeout.Milliseconds(), FrameLimit: frameLimit, OutputLimit: o.OutputLimit,
 		MaxJobs: o.MaxJobs, MaxMemory: o.MaxMemory,

@@ -91,5 +91,5 @@ func (r *resident) farewell(ctx context.Context) time.Duration {
 	if !r.life.bye.Load() || ctx.Err() != nil {
 		return leavePatience
 	}
-	return max(leavePatience, r.crew.topic.opts.Timeout)
+	return max(leavePatience, r.crew.topic.routes.longest())
 }

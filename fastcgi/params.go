@@ -31,6 +31,7 @@ type order struct {
 	OutputLimit int    `json:"output_limit,omitempty"`
 	MaxJobs     int    `json:"max_jobs,omitempty"`
 	MaxMemory   int64  `json:"max_memory,omitempty"`
+	Routes      bool   `json:"routes,omitempty"` // each job names what runs it, not the order
 }
 
 // The bridge's modes.

@@ -8,47 +8,23 @@ import (
 	"strings"
 )
 
-// target is what one run includes, by real paths where this host can see them: FPM's own idea of a symlink is
-// up to ten minutes old after a deploy (realpath cache, opcache).
-type target struct {
-	script    string
-	bootstrap string
+// follower finds real paths, where this host can see them: FPM's own idea of a symlink is up to ten minutes old after a
+// deploy (realpath cache, opcache). It looks at each symlink once, for all paths it is asked for: a deploy that
+// switches current/ in between cannot make a run mix two releases.
+type follower struct {
+	root  string            // the pool's chroot, "" for none
+	links map[string]string // what the places on the way point to; "" for those that are no symlinks
 }
 
-// resolve finds a topic's files for one run, as FPM sees them. What the two paths have in common is followed once
-// for both: a deploy that switches current/ in between cannot make a run mix two releases.
-func resolve(chroot string, o TopicOptions) target {
-	if o.Script == "" || o.Bootstrap == "" {
-		return target{script: realPath(chroot, o.Script), bootstrap: realPath(chroot, o.Bootstrap)}
-	}
-	common := commonDir(o.Script, o.Bootstrap)
-	from := realPath(chroot, common)
-	inside := func(path string) string {
-		return realPath(chroot, filepath.Join(from, strings.TrimPrefix(path, common)))
-	}
-	return target{script: inside(o.Script), bootstrap: inside(o.Bootstrap)}
-}
+func newFollower(chroot string) follower { return follower{root: chroot, links: map[string]string{}} }
 
-// commonDir returns the deepest directory that holds both a and b.
-func commonDir(a, b string) string {
-	dir := filepath.Dir(a)
-	for dir != "/" && !strings.HasPrefix(b, dir+"/") {
-		dir = filepath.Dir(dir)
-	}
-	return dir
-}
-
-// realPath returns path with its symlinks followed, or path itself where this host cannot see it: FPM may live
-// in another container, where the same path means something.
-func realPath(chroot, path string) string {
+// follow returns path, which is as FPM sees it, with its symlinks followed, or path itself where this host cannot see
+// it: FPM may live in another container, where the same path means something.
+func (f follower) follow(path string) string {
 	if path == "" {
 		return ""
 	}
-	follow := filepath.EvalSymlinks
-	if chroot != "" {
-		follow = func(path string) (string, error) { return resolveIn(chroot, path) }
-	}
-	if end, err := follow(path); err == nil {
+	if end, err := f.walk(path); err == nil {
 		return end
 	}
 	return path
@@ -57,9 +33,9 @@ func realPath(chroot, path string) string {
 // errLoop reports symlinks that lead round in a circle.
 var errLoop = errors.New("too many symlinks")
 
-// resolveIn follows the symlinks of path as a child in the chroot root would: absolute ones begin at root again,
-// and .. ends there. The result is a path inside.
-func resolveIn(root, path string) (string, error) {
+// walk follows the symlinks of path as a child with that root would: absolute ones begin at root again, and .. ends
+// there. The result is a path inside.
+func (f follower) walk(path string) (string, error) {
 	done := "/"
 	todo := strings.Split(path, "/")
 	for links := 0; len(todo) > 0; {
@@ -73,20 +49,16 @@ func resolveIn(root, path string) (string, error) {
 			done = next
 			continue
 		}
-		stat, err := os.Lstat(filepath.Join(root, next))
+		to, err := f.link(next)
 		if err != nil {
 			return "", err
 		}
-		if stat.Mode()&fs.ModeSymlink == 0 {
+		if to == "" {
 			done = next
 			continue
 		}
 		if links++; links > 40 {
 			return "", errLoop
-		}
-		to, err := os.Readlink(filepath.Join(root, next))
-		if err != nil {
-			return "", err
 		}
 		if filepath.IsAbs(to) {
 			done = "/"
@@ -96,9 +68,29 @@ func resolveIn(root, path string) (string, error) {
 	return done, nil
 }
 
+// link returns what path points to, "" if it is no symlink.
+func (f follower) link(path string) (string, error) {
+	if to, ok := f.links[path]; ok {
+		return to, nil
+	}
+	host := filepath.Join(f.root, path)
+	stat, err := os.Lstat(host)
+	if err != nil {
+		return "", err
+	}
+	to := ""
+	if stat.Mode()&fs.ModeSymlink != 0 {
+		if to, err = os.Readlink(host); err != nil {
+			return "", err
+		}
+	}
+	f.links[path] = to
+	return to, nil
+}
+
 // seenMissing reports that this host sees the directory of path, but no file there.
 func seenMissing(chroot, path string) bool {
-	host := filepath.Join(chroot, realPath(chroot, path))
+	host := filepath.Join(chroot, newFollower(chroot).follow(path))
 	if _, err := os.Stat(filepath.Dir(host)); err != nil {
 		return false
 	}

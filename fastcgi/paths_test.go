@@ -48,7 +48,7 @@ func TestRealPathsInAChrootStayInside(t *testing.T) {
 		"/app/loop/h.php":     "/app/loop/h.php", // cannot be seen: as configured
 		"/app/none/h.php":     "/app/none/h.php",
 	} {
-		if got := realPath(root, path); got != want {
+		if got := newFollower(root).follow(path); got != want {
 			t.Errorf("%s is %s, want %s", path, got, want)
 		}
 	}
@@ -64,10 +64,31 @@ func TestFilesAreResolvedTogether(t *testing.T) {
 		{"", at("current/vendor/autoload.php"), "", at("r1/vendor/autoload.php")},
 		{"/elsewhere/a.php", at("lib/b.php"), "/elsewhere/a.php", at("lib/b.php")},
 	} {
-		got := resolve("", TopicOptions{Script: tt.script, Bootstrap: tt.bootstrap})
-		if got.script != tt.wantScript || got.bootstrap != tt.wantBootstrap {
-			t.Errorf("%s and %s are %+v", tt.script, tt.bootstrap, got)
+		together := newFollower("")
+		if script, bootstrap := together.follow(tt.script), together.follow(tt.bootstrap); script != tt.wantScript || bootstrap != tt.wantBootstrap {
+			t.Errorf("%s and %s are %s and %s", tt.script, tt.bootstrap, script, bootstrap)
 		}
+	}
+}
+
+// A deploy between two looks changes nothing for whoever has begun to look, whichever of the paths lie together.
+func TestASwitchMeanwhileIsNotFollowed(t *testing.T) {
+	root := tree(t, []string{"r1/a.php", "r1/b.php", "r2/a.php", "r2/b.php", "lib/c.php"}, map[string]string{"current": "r1"})
+	at := func(path string) string { return filepath.Join(root, path) }
+	before := newFollower("")
+	before.follow(at("lib/c.php"))
+	before.follow(at("current/a.php"))
+	if err := os.Remove(at("current")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("r2", at("current")); err != nil {
+		t.Fatal(err)
+	}
+	if got := before.follow(at("current/b.php")); got != at("r1/b.php") {
+		t.Errorf("before the switch: %s", got)
+	}
+	if got := newFollower("").follow(at("current/b.php")); got != at("r2/b.php") {
+		t.Errorf("after it: %s", got)
 	}
 }
 

@@ -105,8 +105,8 @@ func (c *crew) trialPermit(now time.Time) int {
 
 // window is how many claims one worker may have ahead: what it does in [aheadWork].
 func (c *crew) window() int {
-	if c.mean == 0 {
+	if c.pace.mean == 0 {
 		return 1 // nothing is known of the runs yet
 	}
-	return max(1, min(aheadMost, int(aheadWork/c.mean)))
+	return max(1, min(aheadMost, int(aheadWork/c.pace.mean)))
 }

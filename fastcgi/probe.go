@@ -151,24 +151,44 @@ func (t *Topic) check(ctx context.Context) error {
 	p := t.pool
 	if !t.opts.Bridge {
 		// Running the script is the only way to ask FPM, and that is the job's business.
-		if seenMissing(p.opts.Chroot, t.opts.Script) {
-			return fmt.Errorf("script %s does not exist", t.opts.Script)
-		}
-		return nil
+		return t.lookForFiles()
 	}
 	if err := p.bridge.ensure(); err != nil {
 		return err
 	}
-	target := resolve(p.opts.Chroot, t.opts)
 	if p.full() { // of resident workers, maybe for long: nobody would answer. The first run will tell
-		for _, path := range []string{t.opts.Script, t.opts.Bootstrap} {
-			if path != "" && seenMissing(p.opts.Chroot, path) {
-				return fmt.Errorf("%s does not exist", path)
-			}
-		}
-		return nil
+		return t.lookForFiles()
 	}
-	answer, err := p.askBridge(ctx, p.listen, order{Mode: modeCheck, Script: target.script, Bootstrap: target.bootstrap}, checkPatience)
+	at, asked := newFollower(p.opts.Chroot), map[string]bool{}
+	for _, to := range t.routes.list {
+		if len(asked) > 0 && (to.script == "" || asked[to.script]) {
+			continue
+		}
+		asked[to.script] = true
+		if err := t.askFor(ctx, to, order{Mode: modeCheck, Script: at.follow(to.script), Bootstrap: at.follow(t.opts.Bootstrap)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookForFiles looks for bootstrap and scripts as far as this host can see them.
+func (t *Topic) lookForFiles() error {
+	for _, to := range t.routes.list {
+		if to.script != "" && seenMissing(t.pool.opts.Chroot, to.script) {
+			return errors.New(to.named("script " + to.script + " does not exist"))
+		}
+	}
+	if boot := t.opts.Bootstrap; boot != "" && seenMissing(t.pool.opts.Chroot, boot) {
+		return fmt.Errorf("bootstrap %s does not exist", boot)
+	}
+	return nil
+}
+
+// askFor has the bridge look for the files in o, which to needs.
+func (t *Topic) askFor(ctx context.Context, to *route, o order) error {
+	p := t.pool
+	answer, err := p.askBridge(ctx, p.listen, o, checkPatience)
 	switch {
 	case err != nil:
 		return err
@@ -178,7 +198,7 @@ func (t *Topic) check(ctx context.Context) error {
 		}
 		return fmt.Errorf("bridge %s: %s", p.bridge.path, answer.refusal())
 	case answer.sign.Verdict != "done":
-		return errors.New(answer.sign.Error)
+		return errors.New(to.named(answer.sign.Error))
 	}
 	return nil
 }

@@ -33,11 +33,15 @@ type resident struct {
 	nextToFlush *resident
 	given       int       // jobs it got
 	served      int       // jobs it answered
+	last        *route    // of the last of them
 	since       time.Time // it began with the first in hand, or became idle
 	heard       time.Time // when it last said anything
 	pinged      time.Time // and has not answered; else zero
 	memory      int64     // PHP's, after the last job
 	grewFrom    int64     // PHP's, before the first
+	proved      []bool    // the routes of which it has run a job, by their numbers
+
+	targets []string // what each route's jobs are told of their code; set before it is ready
 
 	life life // of the goroutine that follows it
 }
@@ -46,6 +50,7 @@ func newResident(c *crew, now time.Time) *resident {
 	return &resident{
 		crew: c, token: newNonce(), born: now, epoch: c.epoch, since: now, heard: now,
 		calls: make(chan callback, 1), halts: make(chan reason, len(reasons())),
+		proved: make([]bool, len(c.topic.routes.list)),
 	}
 }
 
@@ -62,12 +67,19 @@ func (r *resident) state() workerState {
 	return idle
 }
 
-// takes reports that it may get e, with at most most in hand. It is filled up when half of them are answered, as
-// a write, and a wake-up of PHP, for each job would cost more than a tiny one.
-func (r *resident) takes(e *errand, most int) bool {
+// takes reports that it may get e.
+func (r *resident) takes(e *errand) bool {
 	return r.ready && r.leaving == "" && r.epoch == r.crew.epoch && r.pinged.IsZero() &&
-		r.given < r.crew.topic.opts.MaxJobs && len(r.inHand) < most && (len(r.inHand) <= most/2 || len(r.unsent) > 0) &&
-		(len(r.inHand) == 0 || r.ahead+len(e.job.Raw()) <= aheadBytes)
+		r.given < r.crew.topic.opts.MaxJobs && (len(r.inHand) == 0 || r.takesBehind(e))
+}
+
+// takesBehind reports that e may lie behind what it has in hand. It is filled up when half of that is answered, as a
+// write, and a wake-up of PHP, for each job would cost more than a tiny one. Nothing lies behind a job that is not
+// quick, so that the last in hand speaks for all.
+func (r *resident) takesBehind(e *errand) bool {
+	have := len(r.inHand)
+	most := r.crew.inSocket(r.inHand[have-1].route)
+	return have < most && (have <= most/2 || len(r.unsent) > 0) && r.ahead+len(e.job.Raw()) <= aheadBytes
 }
 
 // give puts e behind what it has in hand. Whoever calls it sees that the frame is written.
@@ -76,7 +88,7 @@ func (r *resident) give(e *errand, now time.Time) {
 	e.id, e.by, e.sent, e.alone, e.unsent = uint32(r.given), r, now, len(r.inHand) == 0, false //nolint:gosec // max_jobs bounds it
 	if e.alone {
 		r.since = now
-		r.crew.wakeBy(now.Add(r.crew.topic.opts.Timeout))
+		r.crew.wakeBy(now.Add(e.route.timeout))
 	}
 	r.inHand = append(r.inHand, e)
 	r.ahead += len(e.job.Raw())
@@ -108,9 +120,9 @@ func (r *resident) look(now time.Time) time.Duration {
 		}
 		return crewLooksEvery
 	case !r.ready:
-		return r.lookAtTimeout(now, r.greeted)
+		return r.lookAtTimeout(now, r.greeted, r.crew.topic.opts.Timeout)
 	case len(r.inHand) > 0:
-		return r.lookAtTimeout(now, r.since)
+		return r.lookAtTimeout(now, r.since, r.inHand[0].route.timeout)
 	case r.leaving != "":
 		return r.tell(now)
 	case !r.pinged.IsZero():
@@ -139,9 +151,9 @@ func (r *resident) outdate(now time.Time) {
 	}
 }
 
-// lookAtTimeout stops it when what began at that time takes too long.
-func (r *resident) lookAtTimeout(now, began time.Time) time.Duration {
-	if left := r.crew.topic.opts.Timeout - now.Sub(began); left > 0 {
+// lookAtTimeout stops it when what began at that time takes longer than timeout.
+func (r *resident) lookAtTimeout(now, began time.Time, timeout time.Duration) time.Duration {
+	if left := timeout - now.Sub(began); left > 0 {
 		return left
 	}
 	r.late = true

@@ -87,7 +87,7 @@ func (r *resident) settle(ctx context.Context, list []conclusion) error {
 	}
 	var room [2 * aheadInSocket]*errand
 	ended := room[:0]
-	news := r.served == 0
+	var news []*route // that no job had shown before to run here
 	var err error
 	for _, a := range list {
 		e, fault := r.takeOut(a.id)
@@ -96,7 +96,13 @@ func (r *resident) settle(ctx context.Context, list []conclusion) error {
 			break
 		}
 		r.memory = a.memory
-		c.measure(a.outcome.Took)
+		if a.outcome.Verdict != compat.Unavailable {
+			c.measure(e.route, a.outcome.Took)
+			if !r.proved[e.route.number] {
+				r.proved[e.route.number] = true
+				news = append(news, e.route)
+			}
+		}
 		if e.alone {
 			c.metrics.answered(now.Sub(e.sent), a.outcome.Took)
 		}
@@ -106,14 +112,16 @@ func (r *resident) settle(ctx context.Context, list []conclusion) error {
 	first := c.dispatch(now)
 	if len(r.inHand) == 0 {
 		r.restedAt(now)
+	} else {
+		c.wakeBy(now.Add(r.inHand[0].route.timeout))
 	}
 	c.mu.Unlock()
 	flushAll(first)
 	for i, e := range ended {
 		e.end(list[i].outcome)
 	}
-	if news {
-		c.topic.pool.proven(c.topic)
+	for _, to := range news {
+		c.topic.pool.proven(c.topic, to)
 	}
 	return err
 }
@@ -127,6 +135,7 @@ func (r *resident) takeOut(id uint32) (*errand, error) {
 	r.inHand = append(r.inHand[:0], r.inHand[1:]...)
 	r.ahead -= len(e.job.Raw())
 	r.served++
+	r.last = e.route
 	return e, nil
 }
 
@@ -169,12 +178,12 @@ func (r *resident) judge(ctx context.Context, e *errand, a answer) compat.Outcom
 	t := r.crew.topic
 	output, size := a.output()
 	f := facts{
-		ending: answered, started: true, timeout: t.opts.Timeout, success: t.opts.SuccessBody,
+		ending: answered, started: true, timeout: e.route.timeout, success: t.opts.SuccessBody,
 		sign: &a.sign, output: output, stderr: r.life.hearOut(ctx),
 	}
 	outcome, whose := judge(f)
 	outcome.Took = a.took()
-	t.concluded(e.job, &outcome, whose, f)
+	t.concluded(e.job, e.route, &outcome, whose, f)
 	if e.result != nil {
 		*e.result = Result{
 			Started: true, Output: cut(output, t.opts.OutputLimit, size), Stderr: f.stderr,

@@ -59,11 +59,24 @@ func (r *resident) leaves(body []byte) error {
 	case byFPM:
 		r.crew.makeWay(r, time.Now())
 	case byRedeclare:
-		r.crew.advice.Do(func() {
-			r.crew.log.Warn("the script declares functions or classes, so each worker runs one job only: return a callable, name a call, or use mode = \"request\"", "script", r.crew.topic.opts.Script)
-		})
+		r.advise()
 	}
 	return nil
+}
+
+// advise says, once, what to do about the script that was run last: it cannot be included again.
+func (r *resident) advise() {
+	c := r.crew
+	c.mu.Lock()
+	to := r.last
+	news := to != nil && !c.advised[to.number]
+	if news {
+		c.advised[to.number] = true
+	}
+	c.mu.Unlock()
+	if news {
+		c.log.Warn("the script declares functions or classes, so each worker runs one job only: return a callable, name a call, or use mode = \"request\"", "script", to.script)
+	}
 }
 
 // makeWay has all workers leave that are as old as r, since FPM stops or reloads, and starts no others for a moment: an

@@ -13,6 +13,7 @@ import (
 // run is one job on its way through FPM.
 type run struct {
 	topic *Topic
+	route *route
 	job   compat.Job
 	nonce nonce
 
@@ -50,11 +51,15 @@ func (t *Topic) Run(ctx context.Context, job compat.Job) Result {
 	if t.crew != nil {
 		return t.runOnce(ctx, job)
 	}
+	to, err := t.routes.of(job)
+	if err != nil {
+		return Result{Outcome: rejected(err)}
+	}
 	n := newNonce()
 	r := &run{
-		topic: t, job: job, nonce: n, signer: n, met: make(chan struct{}), sent: time.Now(),
+		topic: t, route: to, job: job, nonce: n, signer: n, met: make(chan struct{}), sent: time.Now(),
 		hellos: make(chan greeting, 1), verdicts: make(chan sign, 1),
-		facts: facts{raw: !t.opts.Bridge, timeout: t.opts.Timeout, patience: t.pool.patience, success: t.opts.SuccessBody},
+		facts: facts{raw: !t.opts.Bridge, timeout: to.timeout, patience: t.pool.patience, success: t.opts.SuccessBody},
 	}
 	r.through(ctx)
 	return r.conclude()
@@ -98,13 +103,13 @@ func (r *run) through(ctx context.Context) {
 
 // params are the request's parameters. The files' real paths are found anew for every run.
 func (r *run) params(ctx context.Context) (map[string]string, error) {
-	t := r.topic
-	o := t.opts
-	files := resolve(t.pool.opts.Chroot, o)
+	t, to := r.topic, r.route
+	o, at := t.opts, newFollower(t.pool.opts.Chroot)
+	script := at.follow(to.script)
 	if !o.Bridge {
-		params := baseParams(files.script, files.script, path.Dir(files.script), r.job.Raw())
-		addJob(params, o.Topic, r.job, o.Timeout)
-		deadline := r.sent.Add(o.Timeout).UnixMilli() //nolint:forbidigo // for the script's own clock, on FPM's host
+		params := baseParams(script, script, path.Dir(script), r.job.Raw())
+		addJob(params, o.Topic, r.job, to.timeout)
+		deadline := r.sent.Add(to.timeout).UnixMilli() //nolint:forbidigo // for the script's own clock, on FPM's host
 		params["SIDECAR_DEADLINE_MS"] = strconv.FormatInt(deadline, 10)
 		return params, nil
 	}
@@ -112,13 +117,13 @@ func (r *run) params(ctx context.Context) (map[string]string, error) {
 		return nil, err
 	}
 	params, err := bridgeParams(t.pool.bridge.path, order{
-		Mode: modeRun, Nonce: r.nonce, Secretly: true, Call: o.Call, Script: files.script, Bootstrap: files.bootstrap,
+		Mode: modeRun, Nonce: r.nonce, Secretly: true, Call: to.call, Script: script, Bootstrap: at.follow(o.Bootstrap),
 		ExitOK: o.ExitOK, FailOnFalse: o.FailOnFalse, MemoryLimit: o.MemoryLimit, Socket: t.pool.reports.address(ctx),
 	}, r.job.Raw())
 	if err != nil {
 		return nil, err
 	}
-	addJob(params, o.Topic, r.job, o.Timeout)
+	addJob(params, o.Topic, r.job, to.timeout)
 	return params, nil
 }
 

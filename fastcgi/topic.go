@@ -12,9 +12,11 @@ import (
 
 // Topic runs the jobs of one topic on its pool. It is the queue's handler and gate.
 type Topic struct {
-	opts TopicOptions
-	pool *Pool
-	log  *slog.Logger
+	opts   TopicOptions
+	routes routes
+	files  []string // all of its code, as far as it is named
+	pool   *Pool
+	log    *slog.Logger
 
 	crew  *crew         // of mode worker, else nil
 	spare atomic.Int32  // workers that have had nothing to do for a while
@@ -35,7 +37,11 @@ func (p *Pool) NewTopic(opts TopicOptions) *Topic {
 	if opts.Workers == 0 {
 		opts.Workers = p.slots()
 	}
-	t := &Topic{opts: opts, pool: p, log: p.log.With("topic", opts.Topic), gate: newGate(), again: make(chan struct{}, 1)}
+	t := &Topic{opts: opts, routes: newRoutes(opts), pool: p, log: p.log.With("topic", opts.Topic), gate: newGate(), again: make(chan struct{}, 1)}
+	t.files = t.routes.scripts()
+	if opts.Bootstrap != "" {
+		t.files = append(t.files, opts.Bootstrap)
+	}
 	if opts.Mode == ModeWorker {
 		t.crew = newCrew(t, opts.Workers)
 	}
@@ -75,7 +81,8 @@ func (t *Topic) report() {
 }
 
 // Handle runs job and returns what it came to. It imposes the topic's timeout; when ctx is done, the script is
-// stopped and the job Unavailable, or Held where it cannot be stopped.
+// stopped and the job Unavailable, or Held where it cannot be stopped. A job that no route is for is Rejected, and
+// nothing is asked of FPM.
 //
 // In mode worker it waits for a worker first. A job that none has begun comes back as Unavailable when ctx is done,
 // when the topic is drained, or when the workers are busy with others for long.

@@ -20,20 +20,21 @@ const (
 // open the gate then. They let one job through, and the gate opens when that one has run: until then it stays shut,
 // for the one reason, and nobody is told that all is well in between.
 type doubt struct {
-	files stamp // as they were then
-	seen  bool  // whether they could be seen
+	files stamp  // as they were then
+	seen  bool   // whether they could be seen
+	of    *route // a run of others proves nothing; nil: any does
 }
 
-// doubts shuts the gate, since the bridge could not run a job.
-func (t *Topic) doubts(reason error) {
-	var d doubt
-	d.files, d.seen = codeOf(t.pool.opts.Chroot, t.opts)
+// doubts shuts the gate, since the bridge could not run a job of that route.
+func (t *Topic) doubts(reason error, of *route) {
+	d := doubt{of: of}
+	d.files, d.seen = codeOf(t.pool.opts.Chroot, t.files)
 	t.shutFor(reason, &d)
 }
 
 // changed reports that the topic's files are not what they were, as far as they can be seen.
 func (t *Topic) changed(d doubt) bool {
-	files, seen := codeOf(t.pool.opts.Chroot, t.opts)
+	files, seen := codeOf(t.pool.opts.Chroot, t.files)
 	return seen && (!d.seen || files != d.files)
 }
 

@@ -14,6 +14,9 @@ import (
 // maxOutputLimit bounds what is kept in memory for every job that runs.
 const maxOutputLimit = 1 << 30
 
+// maxPath is the longest name that Linux takes for a file.
+const maxPath = 4095
+
 // phpName is a name of a namespace, class, method or function.
 const phpName = `[a-zA-Z_\x{80}-\x{10FFFF}][\w\x{80}-\x{10FFFF}]*`
 
@@ -111,6 +114,7 @@ func (o TopicOptions) Validate() error {
 	}
 	errs = append(errs, o.validateWorkers())
 	errs = append(errs, o.validateTarget())
+	errs = append(errs, o.validateRoutes())
 	if o.Timeout <= 0 {
 		bad("timeout = %q: want more than zero", o.Timeout)
 	}
@@ -158,40 +162,6 @@ func (o TopicOptions) validateWorkers() error {
 	return errors.Join(errs...)
 }
 
-// validateTarget checks what FPM is to run: either call or script, through the bridge or, raw, the script itself.
-func (o TopicOptions) validateTarget() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-
-	switch {
-	case o.Call == "" && o.Script == "":
-		bad(`script: want script = "/path/to/job.php" or call = "App\\Jobs\\Name::handle", found neither`)
-	case o.Call != "" && o.Script != "":
-		bad("call = %q: want either call or script, found both", o.Call)
-	case o.Call != "" && !callable.MatchString(o.Call):
-		bad(`call = %q: want "Class::method" or a function, each \ written twice in "…" and once in '…'`, o.Call)
-	case o.Script != "" && !absolute(o.Script):
-		bad("script = %q: want an absolute, clean path as FPM sees it", o.Script)
-	}
-	if o.Bootstrap != "" && !absolute(o.Bootstrap) {
-		bad("bootstrap = %q: want an absolute, clean path as FPM sees it", o.Bootstrap)
-	}
-	if o.Bridge {
-		return errors.Join(errs...)
-	}
-	// Raw: without the bridge's sign, only the output can tell success from what looks like it (FPM-FACTS 1).
-	if o.SuccessBody == nil {
-		bad("success_body: want a pattern with bridge = false, FPM's status cannot tell success from a fatal error")
-	}
-	if o.Call != "" {
-		bad("call = %q: want script with bridge = false, FPM runs files only", o.Call)
-	}
-	if o.Bootstrap != "" {
-		bad("bootstrap = %q: want none with bridge = false, nobody would include it", o.Bootstrap)
-	}
-	return errors.Join(errs...)
-}
-
 func (m Mode) known() bool {
 	switch m {
 	case ModeRequest, ModeWorker:
@@ -202,7 +172,7 @@ func (m Mode) known() bool {
 
 // absolute reports that p names something below the root and holds no //, . or .. that would let it name another file.
 func absolute(p string) bool {
-	return len(p) > 1 && path.IsAbs(p) && path.Clean(p) == p && !strings.ContainsRune(p, 0)
+	return len(p) > 1 && len(p) <= maxPath && path.IsAbs(p) && path.Clean(p) == p && !strings.ContainsRune(p, 0)
 }
 
 func hostPort(addr string) bool {

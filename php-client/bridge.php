@@ -840,33 +840,42 @@ namespace Sidecar\Bridge {
                 'nonce' => $nonce, 'mode' => 'check', 'call' => '', 'script' => '', 'bootstrap' => '',
                 'exit_ok' => false, 'fail_on_false' => false, 'memory_limit' => '', 'socket' => '', 'pid' => 0,
                 'secretly' => false, 'timeout_ms' => 0, 'frame_limit' => 32 << 20, 'output_limit' => 65536, 'max_jobs' => 0,
-                'max_memory' => 0,
+                'max_memory' => 0, 'routes' => false,
             ];
         }
 
         /** Replaces script and bootstrap by their real paths; what is missing makes the run unavailable. */
         public static function findFiles(array &$order): ?Verdict
         {
-            foreach (['bootstrap', 'script'] as $role) {
-                $path = $order[$role];
-                if ($path === '') {
-                    continue;
+            try {
+                foreach (['bootstrap', 'script'] as $role) {
+                    $order[$role] = self::realPath($role, $order[$role]);
                 }
-                $real = Php::quietly(static function () use ($path) {
-                    $real = \realpath($path);
-                    if ($real !== $path) { // a symlink: the cached target may be the release before
-                        \clearstatcache(true);
-                        $real = \realpath($path);
-                    }
-                    return $real !== false && \is_file($real) && \is_readable($real) ? $real : null;
-                });
-                if ($real === null) {
-                    $why = Php::$warning === '' ? 'does not exist or cannot be read' : Php::$warning;
-                    return Verdict::unavailable($role . ' ' . $path . ': ' . $why);
-                }
-                $order[$role] = $real;
+            } catch (Missing $missing) {
+                return Verdict::unavailable($missing->getMessage());
             }
             return null;
+        }
+
+        /** The real path of a file that can be included, '' of none. */
+        public static function realPath(string $role, string $path): string
+        {
+            if ($path === '') {
+                return '';
+            }
+            $real = Php::quietly(static function () use ($path) {
+                $real = \realpath($path);
+                if ($real !== $path) { // a symlink: the cached target may be the release before
+                    \clearstatcache(true);
+                    $real = \realpath($path);
+                }
+                return $real !== false && \is_file($real) && \is_readable($real) ? $real : null;
+            });
+            if ($real === null) {
+                $why = Php::$warning === '' ? 'does not exist or cannot be read' : Php::$warning;
+                throw new Missing($role . ' ' . $path . ': ' . $why);
+            }
+            return $real;
         }
     }
 
@@ -894,9 +903,25 @@ namespace Sidecar\Bridge {
             if ($script === '') {
                 return;
             }
-            $_SERVER['SCRIPT_FILENAME'] = $script;
-            $_SERVER['SCRIPT_NAME'] = $_SERVER['PHP_SELF'] = '/' . \basename($script);
-            $_SERVER['DOCUMENT_ROOT'] = \dirname($script);
+            foreach (self::server($script) as $name => $value) {
+                $_SERVER[$name] = $value;
+            }
+            self::enter($script);
+        }
+
+        /** What $_SERVER says where FPM runs the script. */
+        public static function server(string $script): array
+        {
+            $name = '/' . \basename($script);
+            return [
+                'SCRIPT_FILENAME' => $script, 'SCRIPT_NAME' => $name, 'PHP_SELF' => $name,
+                'DOCUMENT_ROOT' => \dirname($script),
+            ];
+        }
+
+        /** Goes to the script's directory. */
+        public static function enter(string $script): void
+        {
             if (Php::has('chdir')) {
                 Php::quietly(static function () use ($script) {
                     return \chdir(\dirname($script));
@@ -2056,6 +2081,90 @@ namespace Sidecar\Bridge {
     }
 
     /**
+     * The code that runs jobs of a resident worker: a call, or a script.
+     */
+    final class Target
+    {
+        /** @var string */
+        private $script;
+
+        /** @var Call|null */
+        private $call;
+
+        /** @var callable|null What the script returned to be called instead of being included again. */
+        private $callable;
+
+        /** @var Declarations|null What there was before the first include of the script. */
+        private $declarations;
+
+        /** @var int Jobs begun. */
+        private $jobs = 0;
+
+        /** A script by its real path. */
+        public function __construct(string $call, string $script)
+        {
+            $this->script = $script;
+            if ($script === '') {
+                $this->call = new Call($call);
+            }
+        }
+
+        /** Looks for the handler of a call; a Missing says what is not there. */
+        public function find(): void
+        {
+            if ($this->call !== null) {
+                $this->call->find();
+            }
+        }
+
+        public function isScript(): bool
+        {
+            return $this->script !== '';
+        }
+
+        public function script(): string
+        {
+            return $this->script;
+        }
+
+        /** Whether the next job is run by including the script. */
+        public function includes(): bool
+        {
+            return $this->callable === null && $this->script !== '';
+        }
+
+        public function begin(): void
+        {
+            $this->jobs++;
+            if ($this->includes()) {
+                $this->declarations = $this->declarations ?? new Declarations();
+            }
+        }
+
+        /** A callable that the script returned is called from now on. */
+        public function returned($value): bool
+        {
+            $this->callable = Script::callableIn($value);
+            return $this->callable !== null;
+        }
+
+        public function run(string $text)
+        {
+            if ($this->callable === null) {
+                return $this->call->with($text);
+            }
+            $job = \json_decode($text, true);
+            return ($this->callable)(\is_array($job) ? $job : null, $text);
+        }
+
+        /** Whether the script cannot be included once more. */
+        public function isUsedUp(): bool
+        {
+            return $this->jobs === 1 && $this->includes() && $this->declarations->holdAnyOf($this->script);
+        }
+    }
+
+    /**
      * A resident worker: one request of FPM that serves one job after another over a connection of its own
      * (docs/worker-protocol.md). Static for the same reason as Run.
      */
@@ -2092,17 +2201,23 @@ namespace Sidecar\Bridge {
         /** @var Footing|null Null until the bootstrap is through. */
         private static $footing;
 
-        /** @var Call|null */
-        private static $call;
+        /** @var Target|null What runs the job in hand; null where that was not found. */
+        private static $target;
 
-        /** @var callable|null What the script returned to be called instead of being included again. */
-        private static $callable;
+        /** @var array<string, Target> Where jobs name what runs them: those that were named so far. */
+        private static $targets = [];
 
-        /** @var Declarations|null What there was before the first include of the script. */
-        private static $declarations;
+        /** @var Missing|null Why there is no target. Another worker may find one: autoloaders remember in vain. */
+        private static $missing;
 
-        /** @var string[] Global variables that the bootstrap left. */
+        /** @var string[] Global variables that are not a script's: the bootstrap left them, or a call. */
         private static $globals = [];
+
+        /** @var bool Whether a call has run since they were listed. */
+        private static $called = false;
+
+        /** @var int What the job in hand may take. */
+        private static $timeoutMs = 0;
 
         /** @var int The job in hand, or 0. */
         private static $job = 0;
@@ -2176,13 +2291,13 @@ namespace Sidecar\Bridge {
 
         public static function script(): string
         {
-            return self::$order['script'];
+            return self::$target->script();
         }
 
-        /** Whether the next job is run by including the script. */
+        /** Whether the job in hand is run by including the script. */
         public static function includes(): bool
         {
-            return self::$callable === null && self::$order['script'] !== '';
+            return self::$target !== null && self::$target->includes();
         }
 
         /** The bootstrap is through: what it left is what each job finds. */
@@ -2191,12 +2306,12 @@ namespace Sidecar\Bridge {
             if (self::$over) {
                 return;
             }
-            if (self::$order['script'] === '') {
-                self::$call = new Call(self::$order['call']);
-                self::$call->find();
+            if (!self::$order['routes']) {
+                self::$target = new Target(self::$order['call'], self::$order['script']);
+                self::$target->find();
             }
             self::$globals = \array_keys($GLOBALS);
-            self::arm();
+            self::arm((int) self::$order['timeout_ms']);
             $bootMs = \round(Php::now() - self::$startedAt, 3);
             self::$output->booted();
             self::$footing = new Footing();
@@ -2238,17 +2353,16 @@ namespace Sidecar\Bridge {
 
         public static function call()
         {
-            if (self::$callable !== null) {
-                return (self::$callable)(self::decoded(), self::$text);
+            if (self::$target === null) {
+                throw self::$missing;
             }
-            return self::$call->with(self::$text);
+            return self::$target->run(self::$text);
         }
 
         /** What the script returned is the result, or what makes it: a callable is called, now and from now on. */
         public static function included($returned)
         {
-            self::$callable = Script::callableIn($returned);
-            return self::$callable === null ? $returned : self::call();
+            return self::$target->returned($returned) ? self::call() : $returned;
         }
 
         public static function returned($result): void
@@ -2259,6 +2373,9 @@ namespace Sidecar\Bridge {
         public static function threw(\Throwable $thrown): void
         {
             self::$verdict = Judge::ofThrown($thrown, self::$footing !== null);
+            if ($thrown instanceof Missing) {
+                self::$missing = $thrown;
+            }
             if (self::$footing === null) {
                 Php::quietly([self::class, 'dead']);
                 return;
@@ -2361,24 +2478,57 @@ namespace Sidecar\Bridge {
             $now = \microtime(true);
             self::$verdict = null;
             self::$rested = false;
-            self::$footing->lay([
+            $timeoutMs = (int) ($header['timeout_ms'] ?? self::$order['timeout_ms']);
+            $server = [
                 'SIDECAR_UUID' => (string) ($header['uuid'] ?? ''),
                 'SIDECAR_TRIES' => (string) ($header['tries'] ?? 0),
                 'SIDECAR_CRASHES' => (string) ($header['crashes'] ?? 0),
-                'SIDECAR_DEADLINE_MS' => (string) ((int) ($now * 1000) + (int) self::$order['timeout_ms']),
+                'SIDECAR_DEADLINE_MS' => (string) ((int) ($now * 1000) + $timeoutMs),
                 'REQUEST_TIME' => (int) $now,
                 'REQUEST_TIME_FLOAT' => $now,
-            ]);
+            ];
+            if (self::$order['routes']) {
+                $server += self::goTo((string) ($header['call'] ?? ''), (string) ($header['script'] ?? ''));
+                $server['SIDECAR_TIMEOUT_MS'] = (string) $timeoutMs;
+            }
+            self::$footing->lay($server);
+            if (self::$target !== null) {
+                self::$target->begin();
+            }
             if (self::includes()) {
-                self::$declarations = self::$declarations ?? new Declarations();
                 $GLOBALS['job'] = self::decoded();
             }
             \error_clear_last();
             self::$startedAt = Php::now();
-            if (self::$startedAt - self::$armedAt > self::REARM_AFTER_MS) {
-                self::arm();
+            if ($timeoutMs !== self::$timeoutMs || self::$startedAt - self::$armedAt > self::REARM_AFTER_MS) {
+                self::arm($timeoutMs);
             }
             self::$footing->unmute();
+        }
+
+        /** Makes what the job names its target, and returns what $_SERVER says of it. */
+        private static function goTo(string $call, string $script): array
+        {
+            $name = $call . $script; // one of them is ''
+            try {
+                self::$target = null;
+                self::$target = self::$targets[$name]
+                    ?? new Target($call, Order::realPath('script', $script));
+                self::$targets[$name] = self::$target;
+            } catch (Missing $missing) {
+                self::$missing = $missing;
+                return [];
+            }
+            if (!self::$target->isScript()) {
+                self::$called = true;
+                return [];
+            }
+            if (self::$called) { // what calls keep in global variables is not the script's to lose
+                self::$globals = \array_unique(\array_merge(self::$globals, \array_keys($GLOBALS)));
+                self::$called = false;
+            }
+            Scene::enter(self::$target->script());
+            return Scene::server(self::$target->script());
         }
 
         /** The job is over: everything of its own goes, then its verdict. */
@@ -2394,6 +2544,9 @@ namespace Sidecar\Bridge {
             $answer = self::answer();
             self::$footing->mute();
             self::$footing->restore();
+            if (self::$timeoutMs !== (int) self::$order['timeout_ms']) {
+                self::$timeoutMs = -1; // max_execution_time has been put back: the next job is to be armed
+            }
             \flush(); // what went to STDERR arrives before the verdict
             self::$link->send('V', \pack('N', self::$job) . $answer);
             self::$job = 0;
@@ -2405,7 +2558,7 @@ namespace Sidecar\Bridge {
         {
             for ($i = 0; $i < self::TIDY_ATTEMPTS; $i++) {
                 try {
-                    if (self::$declarations !== null) {
+                    if (self::$target !== null && self::$target->isScript()) {
                         self::dropGlobals();
                     }
                     if (self::$hasSessions && \session_id() !== '') {
@@ -2429,7 +2582,7 @@ namespace Sidecar\Bridge {
             \session_id('');
         }
 
-        /** Global variables that the bootstrap did not leave, the youngest first as PHP does. */
+        /** Global variables that the script has made, the youngest first as PHP does. */
         private static function dropGlobals(): void
         {
             foreach (\array_reverse(\array_keys($GLOBALS)) as $name) {
@@ -2485,7 +2638,10 @@ namespace Sidecar\Bridge {
             if (self::$jobs === 0) {
                 return '';
             }
-            if (self::includes() && self::$jobs === 1 && self::$declarations->holdAnyOf(self::$order['script'])) {
+            if (self::$missing !== null) {
+                return 'missing';
+            }
+            if (self::$target->isUsedUp()) {
                 return 'redeclare';
             }
             if (self::$order['max_jobs'] > 0 && self::$jobs >= self::$order['max_jobs']) {
@@ -2531,10 +2687,10 @@ namespace Sidecar\Bridge {
         }
 
         /** Gives the job its budget of CPU time, with half a second to spare. */
-        private static function arm(): void
+        private static function arm(int $ms): void
         {
             self::$armedAt = Php::now();
-            $ms = (int) self::$order['timeout_ms'];
+            self::$timeoutMs = $ms;
             if ($ms > 0 && Php::has('set_time_limit')) {
                 \set_time_limit((int) \ceil($ms / 1000) + 1);
             }
