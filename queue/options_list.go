@@ -23,33 +23,29 @@ func (o ListOptions) Validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 
-	if want := keyFault(o.Key); want != "" {
-		bad("key = %q: want %s", o.Key, want)
-	}
+	errs = append(errs, keyFault("key", o.Key, "the list as producers name it", "queue:prod:send_sms"))
 	if o.Shards < 0 || o.Shards > maxShards {
 		bad("shards = %d: want 1 to %d for key_0, key_1 and so on, or 0 for key itself", o.Shards, maxShards)
 	}
 	if !o.Order.known() {
 		bad("order = %q: want %q or %q", o.Order, FIFO, LIFO)
 	}
-	if want := keyFault(o.Dead); want != "" {
-		bad("dead = %q: want %s", o.Dead, want)
-	}
+	errs = append(errs, keyFault("dead", o.Dead, "the dead letter list", "queue:prod:dead_letter"))
 	if o.MaxRetry < 0 {
 		bad("max_retry = %d: want zero or more", o.MaxRetry)
 	}
 	return errors.Join(errs...)
 }
 
-// keyFault says what is wanted instead of a list's key, "" if nothing is wrong with it.
-func keyFault(key string) string {
+// keyFault says what is wrong with the key that the option called name gives. It may not be one of ours or of a topic's.
+func keyFault(name, key, want, example string) error {
 	switch {
 	case key == "":
-		return `the list's key as producers write it, such as "queue:prod:send_sms", but for key_prefix`
+		return fmt.Errorf("%s: want %s, such as %q, without key_prefix", name, want, example)
 	case strings.HasPrefix(key, "sidecar:"), strings.HasPrefix(key, "delay:"):
-		return "a list that producers push to: such keys are the sidecar's own and the topics'"
+		return fmt.Errorf(`%s = %q: want %s, such as %q: "sidecar:" and "delay:" begin keys of the sidecar's own and of topics`, name, key, want, example)
 	}
-	return ""
+	return nil
 }
 
 // validateList reports what holds for a topic and not for a list, once it is one.

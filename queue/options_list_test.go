@@ -21,7 +21,7 @@ func TestDefaultListOptionsHoldOnceTheKeysAreKnown(t *testing.T) {
 	if err := validListOptions().Validate(); err != nil {
 		t.Error(err)
 	}
-	testenv.WantFaults(t, queue.DefaultListOptions().Validate(), `key = "": `, `dead = "": `)
+	testenv.WantFaults(t, queue.DefaultListOptions().Validate(), "key: ", "dead: ")
 }
 
 func TestListOptionsAtTheirBoundsHold(t *testing.T) {

@@ -28,7 +28,14 @@ func (b *builder) build() {
 	b.buildRedis(top.section("redis", "a table [redis]"))
 	b.buildPools(top.section("fpm", "tables [fpm.<name>]"))
 	b.defaults = top.section("defaults", "a table [defaults]")
-	b.buildTopics(top.section("topic", "tables [topic.<name>]"))
+	topics, lists := top.section("topic", "tables [topic.<name>]"), top.section("list", "tables [list.<name>]")
+	b.buildTopics(topics)
+	b.buildLists(lists)
+	if len(topics.keys)+len(lists.keys) == 0 {
+		b.fault(topics.head, `topic: want at least one, such as [topic.order_timeout] with script = "/path/to/job.php", or a [list.<name>]`)
+	}
+	b.checkUnused()
+	b.checkSlots(topics)
 }
 
 func (b *builder) checkTop(t *table) {
@@ -70,28 +77,31 @@ func (b *builder) buildPools(section *table) {
 
 func (b *builder) buildTopics(section *table) {
 	common := DefaultTopic()
-	b.defaults.decode(topicFields(&common))
+	b.defaults.decode(defaultsFields(&common))
 	for _, name := range slices.Sorted(maps.Keys(section.keys)) {
 		t := b.table(fmt.Sprintf("topic %q", name), "a table [topic.<name>]", section.keys[name])
 		if t.keys != nil {
-			b.cfg.Topics = append(b.cfg.Topics, b.buildTopic(name, common, t))
+			topic := common
+			b.read(name, &topic, t, topicFields(&topic))
+			b.cfg.Topics = append(b.cfg.Topics, b.finish(topic, t))
 		}
 	}
-	if len(section.keys) == 0 {
-		b.fault(section.head, `topic: want at least one, such as [topic.order_timeout] with script = "/path/to/job.php"`)
-	}
-	b.checkUnused()
-	b.checkSlots(section)
 }
 
-func (b *builder) buildTopic(name string, topic Topic, t *table) Topic {
+// read reads the table of a topic or list over what topic has of [defaults].
+func (b *builder) read(name string, topic *Topic, t *table, fields []field) {
 	topic.Name, topic.Queue.Topic, topic.FPM.Topic = name, name, name
 	topic.Queue.Retry = slices.Clone(topic.Queue.Retry)
 	if t.has("call") || t.has("script") { // its own choice, not one more beside that of [defaults]
 		topic.FPM.Call, topic.FPM.Script = "", ""
 	}
-	t.decode(topicFields(&topic))
+	t.decode(fields)
 	t.bad["script"] = t.bad["script"] || t.bad["call"]
+}
+
+// finish checks a topic or list that was read, and fills in what follows from its pool.
+func (b *builder) finish(topic Topic, t *table) Topic {
+	name := topic.Name
 	if name == "" || strings.ContainsFunc(name, isControl) {
 		t.faults(fmt.Errorf("name: want one, without control characters"))
 	}

@@ -66,7 +66,7 @@ func (b *builder) checkSlots(section *table) {
 		return
 	}
 	for _, topic := range b.cfg.Topics {
-		if compat.NewDelayKeys(b.cfg.Redis.KeyPrefix, topic.Name).OutsideSlot() != "" {
+		if topic.Queue.List == nil && compat.NewDelayKeys(b.cfg.Redis.KeyPrefix, topic.Name).OutsideSlot() != "" {
 			b.fault(section.line(topic.Name), "topic %q: its keys lie on different nodes of a Cluster: want a hash tag in the name, [topic.%q], or in key_prefix, which PHP must use too", topic.Name, "{"+topic.Name+"}")
 		}
 	}

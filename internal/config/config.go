@@ -22,7 +22,7 @@ type Config struct {
 	Redis    queue.RedisOptions
 	Admin    Admin
 	FPM      map[string]fastcgi.PoolOptions // by name
-	Topics   []Topic                        // sorted by name
+	Topics   []Topic                        // those of profile list, too; sorted by name
 	Grace    time.Duration                  // grace: how long jobs in hand may go on after TERM
 	PIDFile  string                         // pid_file: "" = none
 	Timezone *time.Location                 // timezone: must be PHP's date.timezone, dead records carry local times
@@ -43,7 +43,8 @@ type Log struct {
 	Format string     // log: "text" or "json"
 }
 
-// Topic is one [topic.<name>], with what it takes over from [defaults].
+// Topic is one [topic.<name>] or [list.<name>], with what it takes over from [defaults]. Of a list Queue.List is set;
+// whoever works with topics need not look.
 type Topic struct {
 	Name  string
 	Pool  string // fpm: name of the pool in Config.FPM
@@ -68,7 +69,15 @@ func DefaultTopic() Topic {
 	return Topic{Pool: "default", Queue: queue.DefaultOptions(), FPM: fastcgi.DefaultTopicOptions()}
 }
 
-// TopicNames returns the names of all topics, sorted.
+// DefaultList returns a list for which the file says nothing. Its keys are missing.
+func DefaultList() Topic {
+	t := DefaultTopic()
+	list := queue.DefaultListOptions()
+	t.Queue.List, t.Queue.Retry = &list, queue.DefaultListRetry()
+	return t
+}
+
+// TopicNames returns the names of all topics, lists included, sorted.
 func (c *Config) TopicNames() []string {
 	names := make([]string, 0, len(c.Topics))
 	for _, t := range c.Topics {

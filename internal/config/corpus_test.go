@@ -154,18 +154,36 @@ func TestEveryOptionArrivesWhereItBelongs(t *testing.T) {
 	if got, want := reflect.ValueOf(pool), reflect.ValueOf(fastcgi.DefaultPoolOptions()); !allDiffer(got, want, "Name") {
 		t.Errorf("fpm: got %+v", pool)
 	}
-	topic := c.Topics[0]
+	list, topic := c.Topics[0], c.Topics[1]
 	topic.FPM.Bridge = false // the one option that excludes others: valid-raw.toml has it
 	plain := config.DefaultTopic()
 	plain.FPM.Script, topic.FPM.Script = "-", "" // as well
-	if !allDiffer(reflect.ValueOf(topic.Queue), reflect.ValueOf(plain.Queue)) || !allDiffer(reflect.ValueOf(topic.FPM), reflect.ValueOf(plain.FPM)) {
+	if !allDiffer(reflect.ValueOf(topic.Queue), reflect.ValueOf(plain.Queue), "List") || !allDiffer(reflect.ValueOf(topic.FPM), reflect.ValueOf(plain.FPM), "Routes") {
 		t.Errorf("topic: got %+v", topic)
 	}
+	wantEveryListOption(t, list)
 	if topic.Pool != "jobs" || topic.FPM.Weight != 2 {
 		t.Errorf("what [defaults] says did not arrive: %+v", topic)
 	}
 	if topic.FPM.OutputLimit != 1<<20 || topic.Queue.Workers != 3 || topic.FPM.Workers != 3 || len(topic.Queue.Retry) != 2 {
 		t.Errorf("topic: got %+v", topic)
+	}
+}
+
+func wantEveryListOption(t *testing.T, list config.Topic) {
+	t.Helper()
+	want := config.DefaultList()
+	want.Name, want.Queue.Topic, want.FPM.Topic, want.Pool, want.FPM.Weight = "send_sms", "send_sms", "send_sms", "jobs", 2
+	want.Queue.Workers, want.FPM.Workers = 4, 4 // the pool's children
+	*want.Queue.List = queue.ListOptions{Key: "queue:{prod}:send_sms", Shards: 8, Order: queue.FIFO, Dead: "queue:{prod}:dead_letter", MaxRetry: 5, Types: []string{"sms.bulk/v2", "sms_template"}, Default: true}
+	want.Queue.Retry, want.Queue.Idempotency = []time.Duration{0, 10 * time.Second}, queue.IdempotencyOn
+	want.FPM.Call = `App\Jobs\Sms::send`
+	want.FPM.Routes = map[string]fastcgi.Target{
+		"sms_template": {Script: "/srv/shop/jobs/template.php", Timeout: 10 * time.Second},
+		"sms.bulk/v2":  {Call: `App\Jobs\Bulk::send`},
+	}
+	if !reflect.DeepEqual(list, want) {
+		t.Errorf("list:\n got %+v %+v\nwant %+v %+v", list, *list.Queue.List, want, *want.Queue.List)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"sidecar/fastcgi"
 	"sidecar/internal/config"
 )
 
@@ -40,6 +41,9 @@ func TestTheRepositorysFileSaysTheDefaults(t *testing.T) {
 	if len(got.Warnings()) > 0 || len(want.Warnings()) > 0 {
 		t.Errorf("it warns: %q %q", want.Warnings(), got.Warnings())
 	}
+	isTopic := func(t config.Topic) bool { return t.Queue.List == nil }
+	wantListDefaults(t, slices.DeleteFunc(slices.Clone(got.Topics), isTopic))
+	got.Topics = slices.DeleteFunc(got.Topics, func(t config.Topic) bool { return !isTopic(t) })
 	// Only how an empty array is kept may differ.
 	got.Redis.Addrs, want.Redis.Addrs = nil, nil
 	if !reflect.DeepEqual(got, want) {
@@ -49,6 +53,23 @@ func TestTheRepositorysFileSaysTheDefaults(t *testing.T) {
 	plain.Path, plain.FPM, plain.Topics = got.Path, got.FPM, got.Topics
 	if !reflect.DeepEqual(*got, plain) {
 		t.Errorf("its live lines change a default\n got %+v\nwant %+v", *got, plain)
+	}
+}
+
+// wantListDefaults fails unless lists is one that differs from a list's defaults in what each list must say itself.
+func wantListDefaults(t *testing.T, lists []config.Topic) {
+	t.Helper()
+	if len(lists) != 1 {
+		t.Fatalf("it shows %d lists, want one", len(lists))
+	}
+	got, want := lists[0], config.DefaultList()
+	want.Name, want.Queue.Topic, want.FPM.Topic = got.Name, got.Name, got.Name
+	want.Queue.List.Key, want.Queue.List.Dead, want.FPM.Script = "queue:prod:send_sms", "queue:prod:dead_letter", got.FPM.Script
+	want.Queue.List.Types, want.Queue.List.Default = []string{"sms_template"}, true
+	want.Queue.Workers, want.FPM.Workers = 8, 8 // the pool's children
+	want.FPM.Routes = map[string]fastcgi.Target{"sms_template": {Script: "/srv/shop/jobs/sms_template.php"}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("an option of the list is written with another value than its default\n got %+v\nwant %+v", got, want)
 	}
 }
 
@@ -65,18 +86,24 @@ func TestTheRepositorysFileNamesEveryOptionAndNoOther(t *testing.T) {
 		}
 		return m
 	}
+	topic, list := table("topic", "order_timeout"), table("list", "send_sms")
 	tables := map[string]map[string]any{
-		"the top of the file":          root,
-		"[admin]":                      table("admin"),
-		"[redis]":                      table("redis"),
-		"[redis.tls]":                  table("redis", "tls"),
-		"[fpm.<name>]":                 table("fpm", "default"),
-		"[topic.<name>] or [defaults]": table("topic", "order_timeout"),
+		"the top of the file":        root,
+		"[admin]":                    table("admin"),
+		"[redis]":                    table("redis"),
+		"[redis.tls]":                table("redis", "tls"),
+		"[fpm.<name>]":               table("fpm", "default"),
+		"[topic.<name>]":             topic,
+		"[list.<name>]":              list,
+		"[list.<name>.route.<type>]": table("list", "send_sms", "route", "sms_template"),
+		"[defaults]":                 table("defaults"),
 	}
+	elsewhere := map[string][]map[string]any{"[list.<name>]": {topic}, "[defaults]": {topic, list}} // not written again
 	for _, home := range config.Schema() {
 		known := tables[home.Name]
 		for _, key := range home.Keys {
-			if _, ok := known[key]; !ok {
+			has := func(m map[string]any) bool { _, ok := m[key]; return ok }
+			if !has(known) && !slices.ContainsFunc(elsewhere[home.Name], has) {
 				t.Errorf("%s: %s is missing", home.Name, key)
 			}
 		}

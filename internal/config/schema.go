@@ -15,7 +15,10 @@ const (
 	homeTLS   = "[redis.tls]"
 	homeAdmin = "[admin]"
 	homePool  = "[fpm.<name>]"
-	homeTopic = "[topic.<name>] or [defaults]"
+	homeTopic = "[topic.<name>]"
+	homeList  = "[list.<name>]"
+	homeRoute = "[list.<name>.route.<type>]"
+	homeBoth  = "[defaults]"
 )
 
 func topFields(c *Config) []field {
@@ -30,6 +33,7 @@ func topFields(c *Config) []field {
 		{"fpm", nil},
 		{"defaults", nil},
 		{"topic", nil},
+		{"list", nil},
 	}
 }
 
@@ -83,41 +87,6 @@ func poolFields(o *fastcgi.PoolOptions) []field {
 	}
 }
 
-func topicFields(t *Topic) []field {
-	return []field{
-		{"fpm", text(&t.Pool)},
-		{"mode", text(&t.FPM.Mode)},
-		{"call", text(&t.FPM.Call)},
-		{"script", text(&t.FPM.Script)},
-		{"bootstrap", text(&t.FPM.Bootstrap)},
-		{"bridge", flag(&t.FPM.Bridge)},
-		{"exit_ok", flag(&t.FPM.ExitOK)},
-		{"fail_on_false", flag(&t.FPM.FailOnFalse)},
-		{"success_body", pattern(&t.FPM.SuccessBody)},
-		{"workers", integer(&t.Queue.Workers)},
-		{"weight", integer(&t.FPM.Weight)},
-		{"lease", duration(&t.Queue.Lease)},
-		{"timeout", duration(&t.FPM.Timeout)},
-		{"abandon_after", duration(&t.FPM.AbandonAfter)},
-		{"retry", durations(&t.Queue.Retry)},
-		{"max_crashes", integer(&t.Queue.MaxCrashes)},
-		{"scan_interval", duration(&t.Queue.ScanInterval)},
-		{"batch", integer(&t.Queue.Batch)},
-		{"ready_max", integer(&t.Queue.ReadyMax)},
-		{"score_unit", text(&t.Queue.ScoreUnit)},
-		{"idempotency", text(&t.Queue.Idempotency)},
-		{"stall_after", duration(&t.Queue.StallAfter)},
-		{"memory_limit", text(&t.FPM.MemoryLimit)},
-		{"output_limit", size(&t.FPM.OutputLimit)},
-		{"log_stderr", flag(&t.FPM.LogStderr)},
-		{"min_workers", integer(&t.FPM.MinWorkers)},
-		{"idle_timeout", duration(&t.FPM.IdleTimeout)},
-		{"max_jobs", integer(&t.FPM.MaxJobs)},
-		{"max_age", duration(&t.FPM.MaxAge)},
-		{"max_memory", size(&t.FPM.MaxMemory)},
-	}
-}
-
 // home is a table of the file and the keys it knows.
 type home struct {
 	name string
@@ -129,6 +98,7 @@ func schema() []home {
 	var c Config
 	var token string
 	var files secretFiles
+	list := DefaultList()
 	return []home{
 		{homeTop, namesOf(topFields(&c))},
 		{homeAdmin, namesOf(adminFields(&c.Admin, &token))},
@@ -136,6 +106,9 @@ func schema() []home {
 		{homeTLS, namesOf(tlsFields(&c.Redis.TLS))},
 		{homePool, namesOf(poolFields(&fastcgi.PoolOptions{}))},
 		{homeTopic, namesOf(topicFields(&Topic{}))},
+		{homeList, namesOf(listFields(&list))},
+		{homeRoute, namesOf(routeFields(&fastcgi.Target{}))},
+		{homeBoth, namesOf(defaultsFields(&list))},
 	}
 }
 
@@ -154,6 +127,9 @@ func homesOf(name string) string {
 		if slices.Contains(h.keys, name) {
 			names = append(names, h.name)
 		}
+	}
+	if last := len(names) - 1; last > 1 {
+		names = []string{strings.Join(names[:last], ", "), names[last]}
 	}
 	return strings.Join(names, " or ")
 }

@@ -25,7 +25,8 @@ type table struct {
 	label string // as faults name it, with a colon: `topic "order_timeout": `; "" at the top
 	head  int    // line of its header
 	keys  map[string]toml.Primitive
-	bad   map[string]bool // keys that have a fault already
+	bad   map[string]bool   // keys that have a fault already
+	inner map[string]*table // tables inside of it that Validate's faults may be about, by how these begin
 }
 
 // table opens p as a table named label. What is no table is a fault, and an empty table in its place.
@@ -108,6 +109,10 @@ func (t *table) fault(name string, err error) { t.doc.fault(t.line(name), "%s%v"
 // Fallbacks are the tables that may have set an option in t's place.
 func (t *table) faults(err error, fallbacks ...*table) {
 	for _, err := range split(err) {
+		if inner, rest := t.innerOf(err); inner != nil {
+			inner.faults(rest)
+			continue
+		}
 		name := optionOf(err)
 		home := t
 		for _, other := range fallbacks {
@@ -119,6 +124,16 @@ func (t *table) faults(err error, fallbacks ...*table) {
 			home.fault(name, err)
 		}
 	}
+}
+
+// innerOf returns the table inside of t that err is about, and what it says of it; nil if it is about none.
+func (t *table) innerOf(err error) (*table, error) {
+	for begin, inner := range t.inner {
+		if rest, ok := strings.CutPrefix(err.Error(), begin); ok {
+			return inner, errors.New(rest)
+		}
+	}
+	return nil, nil
 }
 
 // optionOf returns the option that an error of Validate begins with.
