@@ -58,7 +58,7 @@ type call struct {
 }
 
 func verbs() []verb {
-	return []verb{runVerb(), reloadVerb(), checkVerb(), handbackVerb(), pushVerb(), replayVerb(), statusVerb(), tryVerb(), versionVerb()}
+	return []verb{runVerb(), reloadVerb(), checkVerb(), handbackVerb(), pushVerb(), replayVerb(), deadVerb(), statusVerb(), tryVerb(), versionVerb()}
 }
 
 // Main runs the verb named in args and returns the process's exit code.
@@ -156,7 +156,7 @@ func report(env Env, code int, err error) int {
 
 func overview(w io.Writer) {
 	fmt.Fprint(w, `sidecar runs the delayed jobs of PHP applications: it reads the Redis keys that PHP producers write
-(delay:pool:<topic> and its three companions) and calls the existing PHP code through PHP-FPM.
+(delay:pool:<topic> and its three companions, and plain lists) and calls the existing PHP code through PHP-FPM.
 
 usage: sidecar <verb> [-c sidecar.toml] [arguments]
 

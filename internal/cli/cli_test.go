@@ -25,7 +25,7 @@ func sidecar(t *testing.T, stdin string, args ...string) outcome {
 
 func TestHelpTeaches(t *testing.T) {
 	overview := sidecar(t, "", "--help")
-	for _, verb := range []string{"run", "reload", "check", "push", "replay", "status", "try", "version"} {
+	for _, verb := range []string{"run", "reload", "check", "push", "replay", "dead", "status", "try", "version"} {
 		if overview.code != 0 || !strings.Contains(overview.stdout, "\n  "+verb) {
 			t.Errorf("--help (exit %d) does not list %s:\n%s", overview.code, verb, overview.stdout)
 		}
@@ -52,6 +52,10 @@ func TestWrongArgumentsExitWithTwo(t *testing.T) {
 		"bad delay":        {[]string{"push", "t", "--delay", "soon"}, "soon"},
 		"replay without":   {[]string{"replay"}, "want a topic"},
 		"replay no limit":  {[]string{"replay", "t", "--limit", "0"}, "at least 1"},
+		"dead without":     {[]string{"dead"}, "want list and a topic"},
+		"dead of what":     {[]string{"dead", "list"}, "want list and a topic"},
+		"dead bury":        {[]string{"dead", "bury", "t"}, "want list and a topic"},
+		"dead no limit":    {[]string{"dead", "list", "t", "--limit", "0"}, "at least 1"},
 		"try without job":  {[]string{"try", "t"}, "want a topic and a job"},
 		"missing file":     {[]string{"check", "-c", "/nonexistent.toml"}, "/nonexistent.toml"},
 		"push, no file":    {[]string{"push", "t", "-c", "/nonexistent.toml"}, "/nonexistent.toml"},

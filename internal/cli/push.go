@@ -6,8 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"time"
-
-	"sidecar/compat"
 )
 
 type pushFlags struct{ delay time.Duration }
@@ -16,13 +14,15 @@ func pushVerb() verb {
 	return verb{
 		name:  "push",
 		usage: "TOPIC [JSON|-] [--delay 30s]",
-		short: "put one job into a topic's pool, print its uuid",
+		short: "put one job into a topic or list, print its uuid",
 		long: `
-Adds one job to delay:pool:TOPIC, due now or after --delay by Redis's clock, as a PHP producer would.
+Adds one job to delay:pool:TOPIC, due now or after --delay by Redis's clock, as a PHP producer would. TOPIC may be a
+list: then it is pushed to the list, with shards to that of its job_id, or waits beside it until --delay is over.
 JSON is one object; "-" reads it from standard input; without it the job is empty but for its uuid.
-A job without a uuid gets one. Prints the uuid.
+A job without a uuid (in a list a job_id) gets one. Prints it.
 
-  sidecar push order_timeout '{"order_id":42}' --delay 30s`,
+  sidecar push order_timeout '{"order_id":42}' --delay 30s
+  sidecar push send_sms '{"type":"send_sms","payload":{"to":"…"}}'`,
 		flags: func(fs *flag.FlagSet) any {
 			f := new(pushFlags)
 			fs.DurationVar(&f.delay, "delay", 0, "how far from now the job is due, such as 30s or 10m")
@@ -47,14 +47,14 @@ func push(env Env, c call) int {
 			return report(env, exitFailed, err)
 		}
 	}
-	job, err := compat.ParseJob(text)
-	if err != nil {
-		return fail(env, "this is not a job: %v", err)
-	}
-	if job.UUID() == "" {
-		job = job.WithUUID(newUUID())
-	}
 	return withStore(env, c, func(ctx context.Context, s session) int {
+		job, err := jobOf(s.topic, text)
+		if err != nil {
+			return fail(env, "this is not a job: %v", err)
+		}
+		if job.UUID() == "" {
+			job = job.WithUUID(newUUID())
+		}
 		if err := s.store.Push(ctx, job.Raw(), f.delay); err != nil {
 			return report(env, exitFailed, err)
 		}

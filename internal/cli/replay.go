@@ -5,7 +5,7 @@ import (
 	"flag"
 	"fmt"
 
-	"sidecar/compat"
+	"sidecar/internal/config"
 	"sidecar/queue"
 )
 
@@ -22,11 +22,13 @@ func replayVerb() verb {
 	return verb{
 		name:  "replay",
 		usage: "TOPIC [--limit 10] [--dry-run] [--raw]",
-		short: "put dead jobs back into the pool",
+		short: "put dead jobs back into the pool or list",
 		long: `
 Takes jobs from the head of delay:dead:TOPIC and puts them into the pool, due now, with retry back at 0 and
 replayed_at set; each in one atomic step. A record that holds no job moves to the tail of dead and is reported; so does
 one whose text is no JSON object, since it would only come back to dead: --raw puts its bytes into the pool all the same.
+Of a list it takes the oldest dead letters that are this list's, and puts them into their shard with retry_count back at
+0; what is no JSON object stays where it is.
 Prints one line a job. --dry-run shows what would be replayed and changes nothing.`,
 		flags: func(fs *flag.FlagSet) any {
 			f := new(replayFlags)
@@ -53,7 +55,7 @@ func replay(env Env, c call) int {
 			replay = s.store.ReplayRaw
 		}
 		done, err := replay(ctx, f.limit, f.dryRun, s.cfg.Timezone)
-		printReplays(env, done, f.dryRun)
+		printReplays(env, s.topic, done, f.dryRun)
 		if err != nil {
 			return report(env, exitFailed, err)
 		}
@@ -61,20 +63,23 @@ func replay(env Env, c call) int {
 	})
 }
 
-func printReplays(env Env, done queue.Replays, dry bool) {
+func printReplays(env Env, topic config.Topic, done queue.Replays, dry bool) {
 	word := "replayed"
 	if dry {
 		word = "would replay"
 	}
 	for _, text := range done.Replayed {
 		uuid := "(no uuid)"
-		if job, err := compat.ParseJob(text); err == nil && job.UUID() != "" {
+		if job, err := jobOf(topic, text); err == nil && job.UUID() != "" {
 			uuid = job.PlainUUID()
 		}
 		fmt.Fprintf(env.Stdout, "%s %s\n", word, uuid)
 	}
 	where := "moved to the tail of dead"
-	if dry {
+	switch {
+	case topic.Queue.List != nil:
+		where = "left where they are"
+	case dry:
 		where = "would move to the tail of dead"
 	}
 	if n := len(done.Unreadable); n > 0 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"sidecar/compat"
 	"sidecar/internal/config"
 	"sidecar/queue"
 )
@@ -16,7 +17,16 @@ const redisPatience = 15 * time.Second
 // session is what a verb that works on one topic has at hand.
 type session struct {
 	cfg   *config.Config
+	topic config.Topic
 	store *queue.Store
+}
+
+// jobOf reads text as a job of the topic's profile.
+func jobOf(topic config.Topic, text string) (compat.Job, error) {
+	if topic.Queue.List != nil {
+		return compat.ParseListJob(text)
+	}
+	return compat.ParseJob(text)
 }
 
 // withStore opens the store of the topic named first in c.args and calls f with it.
@@ -26,7 +36,7 @@ func withStore(env Env, c call, f func(context.Context, session) int) int {
 		return code
 	}
 	return withRedis(env, cfg, []queue.Options{topic.Queue}, func(ctx context.Context, rdb redis.UniversalClient) int {
-		return f(ctx, session{cfg, queue.NewStore(rdb, cfg.Redis.KeyPrefix, topic.Queue)})
+		return f(ctx, session{cfg, topic, queue.NewStore(rdb, cfg.Redis.KeyPrefix, topic.Queue)})
 	})
 }
 

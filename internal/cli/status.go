@@ -23,9 +23,10 @@ func statusVerb() verb {
 		usage: "[--json]",
 		short: "show what waits, runs and is dead in each topic",
 		long: `
-Prints one line a topic: jobs in the pool, how many of them are due, ready, running and dead,
-and for how long the oldest due job has been due. Reads only; works without a running sidecar.
---json prints the same as one JSON object, times in seconds.`,
+Prints one line a topic or list: jobs in the pool, how many of them are due, ready, running and dead,
+and for how long the oldest due job has been due. The pool of a list holds retries that wait, ready is what lies in all
+its shards, and dead is the whole of its dead letter list, which other lists may share. Reads only; works without a
+running sidecar. --json prints the same as one JSON object, times in seconds, and each shard's ready by its number.`,
 		flags: func(fs *flag.FlagSet) any {
 			f := new(statusFlags)
 			fs.BoolVar(&f.json, "json", false, "print JSON")
@@ -44,6 +45,8 @@ type topicStatus struct {
 	Running          int64   `json:"running"`
 	Dead             int64   `json:"dead"`
 	OldestDueSeconds float64 `json:"oldest_due_seconds"`
+	Profile          string  `json:"profile"`
+	Shards           []int64 `json:"shards,omitempty"` // of a list
 	Error            string  `json:"error,omitempty"`
 }
 
@@ -64,7 +67,7 @@ func showStatus(ctx context.Context, env Env, cfg *config.Config, rdb redis.Univ
 	var lines []topicStatus
 	code := exitOK
 	for _, t := range cfg.Topics {
-		line := statusOf(ctx, queue.NewStore(rdb, cfg.Redis.KeyPrefix, t.Queue), t.Name)
+		line := statusOf(ctx, queue.NewStore(rdb, cfg.Redis.KeyPrefix, t.Queue), t)
 		if line.Error != "" {
 			code = exitFailed
 		}
@@ -78,30 +81,30 @@ func showStatus(ctx context.Context, env Env, cfg *config.Config, rdb redis.Univ
 	return code
 }
 
-func statusOf(ctx context.Context, store *queue.Store, topic string) topicStatus {
+func statusOf(ctx context.Context, store *queue.Store, t config.Topic) topicStatus {
 	d, err := store.Depths(ctx)
 	if err != nil {
-		return topicStatus{Topic: topic, Error: err.Error()}
+		return topicStatus{Topic: t.Name, Profile: t.Profile(), Error: err.Error()}
 	}
 	return topicStatus{
-		Topic: topic, Pool: d.Pool, Due: d.Due, Ready: d.Ready, Running: d.Running, Dead: d.Dead,
-		OldestDueSeconds: d.OldestDueAge.Seconds(),
+		Topic: t.Name, Pool: d.Pool, Due: d.Due, Ready: d.Ready, Running: d.Running, Dead: d.Dead,
+		OldestDueSeconds: d.OldestDueAge.Seconds(), Profile: t.Profile(), Shards: d.Shards,
 	}
 }
 
 func printStatus(w io.Writer, lines []topicStatus) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "TOPIC\tPOOL\tDUE\tREADY\tRUNNING\tDEAD\tOLDEST DUE")
+	fmt.Fprintln(tw, "TOPIC\tPROFILE\tPOOL\tDUE\tREADY\tRUNNING\tDEAD\tOLDEST DUE")
 	for _, l := range lines {
 		if l.Error != "" {
-			fmt.Fprintf(tw, "%s\t%s\n", l.Topic, l.Error)
+			fmt.Fprintf(tw, "%s\t%s\t%s\n", l.Topic, l.Profile, l.Error)
 			continue
 		}
 		age := "-"
 		if l.Due > 0 {
 			age = time.Duration(l.OldestDueSeconds * float64(time.Second)).Round(time.Millisecond).String()
 		}
-		fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%d\t%d\t%s\n", l.Topic, l.Pool, l.Due, l.Ready, l.Running, l.Dead, age)
+		fmt.Fprintf(tw, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", l.Topic, l.Profile, l.Pool, l.Due, l.Ready, l.Running, l.Dead, age)
 	}
 	_ = tw.Flush()
 }

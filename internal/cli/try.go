@@ -26,7 +26,7 @@ func tryVerb() verb {
 		long: `
 Runs one job exactly as the consumer would, through the topic's PHP-FPM pool and settings, and shows the
 verdict, the output, the stderr and the time it took. Redis is neither read nor written, so nothing is counted,
-retried or buried. The job is real for the PHP code: what that does is done.
+retried or buried. The job is real for the PHP code: what that does is done. A list's job goes by the route of its type.
 Exit code 0 when the verdict is done, 1 otherwise.
 
   sidecar try order_timeout '{"uuid":"test-1","order_id":42}'`,
@@ -46,7 +46,7 @@ func try(env Env, c call) int {
 	if err != nil {
 		return report(env, exitFailed, err)
 	}
-	job, err := compat.ParseJob(text)
+	job, err := jobOf(topic, text)
 	if err != nil {
 		return fail(env, "this is not a job, the consumer would bury it: %v", err)
 	}

@@ -52,6 +52,14 @@ type Topic struct {
 	FPM   fastcgi.TopicOptions
 }
 
+// Profile is what the topic's keys are like: "delay" (CONTRACT 1) or "list" (CONTRACT 2).
+func (t Topic) Profile() string {
+	if t.Queue.List != nil {
+		return "list"
+	}
+	return "delay"
+}
+
 // Default returns the configuration of an empty file: it has no topics and no pools, so it does not hold yet.
 func Default() Config {
 	return Config{
