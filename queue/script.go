@@ -33,6 +33,8 @@ var (
 	setAsideLua string
 	//go:embed lua/push.lua
 	pushLua string
+	//go:embed lua/spool.lua
+	spoolLua string
 	//go:embed lua/depths.lua
 	depthsLua string
 	//go:embed lua/preflight.lua
@@ -65,6 +67,7 @@ var (
 	replayScript       = newScript(replayLua)
 	setAsideScript     = newScript(setAsideLua)
 	pushScript         = newScript(pushLua)
+	spoolScript        = newScript(spoolLua)
 	depthsScript       = newScript(depthsLua)
 	preflightScript    = newScript(preflightLua)
 	claimListScript    = newScript(claimListLua)
