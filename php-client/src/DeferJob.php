@@ -7,27 +7,29 @@ namespace Sidecar;
 /**
  * Thrown by a handler: run this job at another time.
  *
- * The sidecar knows it by its short name and asks for delayMs(), so a class DeferJob of your own does as well.
+ * The sidecar knows it by its short name and asks for delay(), so a class DeferJob of your own does as well.
  */
 final class DeferJob extends \RuntimeException implements SidecarException
 {
-    /** @var int */
-    private $delayMs = 0;
+    /** @var int|float */
+    private $seconds = 0;
 
     /**
-     * The job goes back to the pool for so many seconds, and no try is counted.
+     * The job goes back to the pool for so long, and no try is counted.
      *
-     * @param int|float $seconds above 0; the sidecar waits at least 1 s and at most a year
+     * @param int|float $seconds above 0: at least 1 s and at most a year will pass; for what is no delay it is 5 s,
+     *                           for a handler that defers must not fail over the number
      */
     public static function by($seconds, string $why = '', ?\Throwable $previous = null): self
     {
         $deferral = new self($why, 0, $previous);
-        $deferral->delayMs = Delay::inMs($seconds);
+        $deferral->seconds = $seconds;
         return $deferral;
     }
 
-    public function delayMs(): int
+    /** @return int|float seconds */
+    public function delay()
     {
-        return $this->delayMs;
+        return $this->seconds;
     }
 }
