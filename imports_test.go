@@ -21,11 +21,12 @@ var layers = [][]string{
 	{"internal/app"},
 	{"internal/admin", "internal/config"},
 	{"queue", "fastcgi"},
+	{"compat/encoding"},
 	{"compat", "php-client", "internal/proc"},
 }
 
 // testOnly are packages that no shipped code may import, and whose own code may import everything.
-var testOnly = []string{"internal/testenv", "internal/e2e", "internal/faults"}
+var testOnly = []string{"internal/testenv", "internal/testenv/wire", "internal/e2e", "internal/faults"}
 
 // importers says which packages may import a foreign module: each has its place (docs/decisions/0006).
 var importers = map[string][]string{
@@ -35,6 +36,8 @@ var importers = map[string][]string{
 	"github.com/prometheus/client_golang": {"queue", "fastcgi", "internal/app", "internal/admin", "internal/cli"},
 	"go.uber.org/automaxprocs":            {"internal/cli"},
 	"github.com/coreos/go-systemd/v22":    {"internal/app"},
+	"github.com/klauspost/compress":       {"compat/encoding"},
+	"github.com/pierrec/lz4/v4":           {"compat/encoding"},
 }
 
 func TestImportsRunOneWay(t *testing.T) {

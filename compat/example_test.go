@@ -26,6 +26,6 @@ func ExampleDeadRecord() {
 	back, err := compat.ParseDeadRecord(record)
 	fmt.Println(back.ReplayText("2024-05-02 00:00:01"), err)
 	// Output:
-	// {"job":{"sidecar_raw":"czoxNDoieyJ1dWlkIjoiYTEifSI7"},"error":"not a JSON object: looks like a PHP-serialized value (phpredis OPT_SERIALIZER)","trace":"","at":"2024-05-01 12:34:56"}
+	// {"job":{"sidecar_raw":"czoxNDoieyJ1dWlkIjoiYTEifSI7"},"error":"not a JSON object: looks like a PHP-serialized value (phpredis OPT_SERIALIZER): encoding = \"auto\" unwraps a text in it","trace":"","at":"2024-05-01 12:34:56"}
 	// s:14:"{"uuid":"a1"}"; <nil>
 }

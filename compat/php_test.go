@@ -11,6 +11,7 @@ import (
 	_ "time/tzdata" // a slim image has no time zones
 
 	"sidecar/compat"
+	"sidecar/internal/testenv/wire"
 )
 
 func TestAFailedJobIsWhatTheOldConsumerMakesOfIt(t *testing.T) {
@@ -23,14 +24,14 @@ func TestThousandsOfFreshJobsAgreeWithPHP(t *testing.T) {
 }
 
 // checkFailures walks each vector along the road of a job: failed, buried, read back, replayed.
-func checkFailures(t *testing.T, all []vector) {
+func checkFailures(t *testing.T, all []wire.Vector) {
 	t.Helper()
 	for _, v := range all {
 		job := parse(t, v["text"])
 		if err := job.PHPError(); err != nil {
 			t.Errorf("%s: PHP takes it, we say %v", v["case"], err)
 		}
-		if got, want := job.Tries(), v.int(t, "tries"); got != want {
+		if got, want := job.Tries(), v.Int(t, "tries"); got != want {
 			t.Errorf("%s: %d tries, PHP counts %d", v["case"], got, want)
 		}
 		failed := job.WithTries(job.Tries() + 1).WithLastError(v["error"])
@@ -50,7 +51,7 @@ func checkFailures(t *testing.T, all []vector) {
 
 func TestACountIsReadAsPHPReadsIt(t *testing.T) {
 	for _, v := range vectors(t, "counts") {
-		want := v.int(t, "int")
+		want := v.Int(t, "int")
 		if got := parse(t, `{"retry":`+v["value"]+`}`).Tries(); got != want {
 			t.Errorf("retry %s is %d, PHP says %d", v["value"], got, want)
 		}
@@ -108,7 +109,7 @@ func TestThousandsOfFreshStringsAgreeWithPHP(t *testing.T) {
 	checkStrings(t, freshVectors(t, "strings", "5000"))
 }
 
-func checkStrings(t *testing.T, all []vector) {
+func checkStrings(t *testing.T, all []wire.Vector) {
 	t.Helper()
 	for _, v := range all {
 		wantText(t, "json", string(compat.AppendPHPString(nil, v["string"])), v["json"])
@@ -124,7 +125,7 @@ func TestKeysAndSlotsAreTheOnesOfPHPAndRedis(t *testing.T) {
 		}
 		for role, key := range got {
 			wantText(t, role, key, v[role])
-			if slot, want := compat.HashSlot(key), v.int(t, role+" slot"); slot != want {
+			if slot, want := compat.HashSlot(key), v.Int(t, role+" slot"); slot != want {
 				t.Errorf("slot of %s is %d, Redis says %d", key, slot, want)
 			}
 		}
@@ -154,12 +155,12 @@ func TestAtIsWhatDatePrints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantText(t, v["zone"], compat.FormatAt(time.Unix(int64(v.int(t, "unix")), 0), zone), v["at"])
+		wantText(t, v["zone"], compat.FormatAt(time.Unix(int64(v.Int(t, "unix")), 0), zone), v["at"])
 	}
 }
 
 // freshVectors has PHP make n vectors from a seed not used before.
-func freshVectors(t *testing.T, group, n string) []vector {
+func freshVectors(t *testing.T, group, n string) []wire.Vector {
 	t.Helper()
 	seed := strconv.Itoa(int(rand.Int32()))
 	t.Logf("seed %s", seed)
@@ -167,7 +168,7 @@ func freshVectors(t *testing.T, group, n string) []vector {
 	if err != nil {
 		t.Fatalf("make vectors: %v\n%s", err, out)
 	}
-	all, err := parseVectors(string(out), vectorKeys[group])
+	all, err := wire.Parse(string(out), wire.Keys()[group])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,6 +40,28 @@ func AppendPHPString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
+// ParsePHPString returns the characters of quoted, one JSON string with nothing around it, as json_decode reads them. It
+// fails where json_decode does.
+func ParsePHPString(quoted string) (string, error) {
+	s := scanner{text: quoted}
+	if s.peek() != '"' {
+		return "", s.wanted("a string")
+	}
+	if err := s.str(); err != nil {
+		return "", err
+	}
+	if s.pos < len(quoted) {
+		return "", s.wanted("nothing more")
+	}
+	if !s.fault.found() && !utf8.ValidString(quoted) {
+		s.refused(badUTF8, validPrefix(quoted))
+	}
+	if s.fault.found() {
+		return "", s.fault.err()
+	}
+	return unquote(quoted), nil
+}
+
 // phpString returns s as AppendPHPString writes it.
 func phpString(s string) string {
 	return string(AppendPHPString(make([]byte, 0, len(s)+len(s)/8+2), s))

@@ -1,22 +1,24 @@
 package compat
 
 import (
-	"encoding/binary"
 	"fmt"
 	"strings"
 )
 
 // explain turns a scanner's error into an ErrNotObject. Where the text looks like something a PHP client is
-// known to write instead of a job, it says that: it is the setting to change, not the byte, that helps.
+// known to write instead of a job, it says that, and what helps: it is the setting to change, not the byte.
 func explain(text string, err error) error {
+	if what := unwrappable(text); what != "" {
+		return fmt.Errorf(`%w: looks like %s: encoding = "auto" unwraps a text in it`, ErrNotObject, what)
+	}
 	if what := suspect(text); what != "" {
 		return fmt.Errorf("%w: looks like %s", ErrNotObject, what)
 	}
 	return fmt.Errorf("%w: %w", ErrNotObject, err)
 }
 
-// suspect names what a text that is no JSON object looks like, or returns "".
-func suspect(text string) string {
+// unwrappable names the option of phpredis that seems to be at work in a text that is no JSON object, or returns "".
+func unwrappable(text string) string {
 	switch {
 	case isSerialized(text):
 		return "a PHP-serialized value (phpredis OPT_SERIALIZER)"
@@ -32,6 +34,13 @@ func suspect(text string) string {
 		return "an LZ4-compressed value (phpredis OPT_COMPRESSION)"
 	case isLZF(text):
 		return "an LZF-compressed value (phpredis OPT_COMPRESSION)"
+	}
+	return ""
+}
+
+// suspect names what else a text that is no JSON object looks like, or returns "".
+func suspect(text string) string {
+	switch {
 	case hasAnyPrefix(text, "\x1f\x8b", "\x78\x01", "\x78\x5e", "\x78\x9c", "\x78\xda"):
 		return "a compressed value (gzencode or gzcompress)"
 	case hasAnyPrefix(text, "\xef\xbb\xbf"):
@@ -93,52 +102,21 @@ func isMsgpack(text string) bool {
 
 // isQuotedJSON reports whether text is a JSON string that holds an object.
 func isQuotedJSON(text string) bool {
-	s := scanner{text: text}
-	if s.peek() != '"' || s.str() != nil || s.pos != len(text) {
-		return false
-	}
-	return strings.HasPrefix(unquote(text), "{")
+	inside, err := ParsePHPString(text)
+	return err == nil && strings.HasPrefix(inside, "{")
 }
 
-// isLZ4 reports whether text has phpredis's header, a check byte and the length before compression, and then
-// literals that begin an object.
+// isLZ4 reports whether text has phpredis's head, and then literals that begin an object.
 func isLZ4(text string) bool {
-	if len(text) < 8 {
-		return false
-	}
-	length := int(binary.LittleEndian.Uint32([]byte(text[1:5])))
-	return length > 1 && length/255 <= len(text) && strings.Contains(text[5:8], "{")
+	_, ok := LZ4Length(text)
+	return ok && strings.Contains(text[LZ4Head:min(LZ4Head+3, len(text))], "{")
 }
 
-// isLZF reports whether text begins with literals that begin an object, and walks as LZF data to its very
-// end. LZF has no magic number to look for.
+// isLZF reports whether text begins with literals that begin an object, and is LZF.
 func isLZF(text string) bool {
 	if len(text) < 3 || text[0] >= 32 || text[1] != '{' {
 		return false
 	}
-	at, produced := 0, 0
-	for at < len(text) {
-		control := int(text[at])
-		at++
-		if control < 32 { // literals
-			at += control + 1
-			produced += control + 1
-			continue
-		}
-		length := control >> 5
-		if length == 7 && at < len(text) {
-			length += int(text[at])
-			at++
-		}
-		if at == len(text) {
-			return false
-		}
-		distance := (control&0x1F)<<8 + int(text[at]) + 1
-		at++
-		if distance > produced {
-			return false
-		}
-		produced += length + 2
-	}
-	return at == len(text)
+	_, ok := LZFLength(text)
+	return ok
 }

@@ -31,6 +31,9 @@ func TestWhatAMemberLooksLike(t *testing.T) {
 		_, err := compat.ParseJob(text)
 		wantNotObject(t, text, err, "looks like ")
 		wantNotObject(t, text, err, reason)
+		if helps := reason != "gzcompress" && reason != "gzencode"; helps != strings.Contains(err.Error(), `encoding = "auto"`) {
+			t.Errorf("%q: whether auto helps is %t: %v", text, helps, err)
+		}
 	}
 }
 

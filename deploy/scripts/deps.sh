@@ -24,6 +24,7 @@ need_test() {
   need php-cli on_path php
   need php-fpm has_fpm
   need php-redis php_has redis
+  need php-msgpack php_has msgpack
   need php-mbstring php_has mbstring
   need phpunit on_path phpunit
   need systemd on_path systemd-analyze

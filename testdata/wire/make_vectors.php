@@ -9,7 +9,7 @@ declare(strict_types=1);
 
 namespace Sidecar\Wire;
 
-foreach (['VectorFile', 'OldConsumer', 'RandomJobs', 'PrivateRedis', 'Cases', 'Vectors'] as $class) {
+foreach (['VectorFile', 'OldConsumer', 'RandomJobs', 'PrivateRedis', 'Cases', 'Vectors', 'Encodings'] as $class) {
     require __DIR__ . "/php/$class.php";
 }
 ini_set('serialize_precision', '-1');
@@ -23,6 +23,7 @@ if ($argc === 4 && in_array($argv[1], ['random', 'strings'], true)) {
 $server = new PrivateRedis();
 try {
     $redis = $server->client();
+    $encodings = new Encodings($redis);
     $groups = [
         'failures' => Vectors::failures(),
         'random' => Vectors::random(20240501, 300),
@@ -31,6 +32,8 @@ try {
         'strings' => Vectors::strings(20240502, 200),
         'keys' => Vectors::keys($redis),
         'members' => Vectors::members($redis),
+        'encodings' => $encodings->texts(),
+        'values' => $encodings->values(),
         'dates' => Vectors::dates(),
     ];
 } finally {

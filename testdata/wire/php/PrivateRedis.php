@@ -27,15 +27,19 @@ final class PrivateRedis
 
     public function client(): \Redis
     {
-        $until = hrtime(true) + 5 * 1000000000;
-        while (!file_exists("$this->dir/s")) {
-            if (hrtime(true) > $until) {
-                throw new \RuntimeException('redis-server does not answer');
-            }
-            usleep(10000);
-        }
+        $until = hrtime(true) + 10 * 1000000000;
         $redis = new \Redis();
-        $redis->connect("$this->dir/s");
+        while (true) {
+            try {
+                $redis->connect("$this->dir/s");
+                break;
+            } catch (\RedisException $e) { // the socket is there before anybody listens on it
+                if (hrtime(true) > $until) {
+                    throw new \RuntimeException('redis-server does not answer', 0, $e);
+                }
+                usleep(10000);
+            }
+        }
         return $redis;
     }
 
