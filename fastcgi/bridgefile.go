@@ -15,8 +15,9 @@ import (
 	phpclient "sidecar/php-client"
 )
 
-// bridgeFile is the bridge on disk, where FPM can read it and only its owner can change it.
+// bridgeFile is the bridge, or another PHP file of ours, on disk, where FPM can read it and only its owner can change it.
 type bridgeFile struct {
+	text   []byte
 	dir    string // as this host sees it
 	chroot string
 	path   string // as FPM sees it
@@ -27,10 +28,15 @@ func newBridgeFile(o PoolOptions) bridgeFile {
 	if o.BridgePath != "" {
 		return bridgeFile{dir: o.BridgeDir, chroot: o.Chroot, path: o.BridgePath, given: true}
 	}
-	// By content, so that a new binary never runs an old bridge and opcache never has a stale one.
-	sum := sha256.Sum256(phpclient.Bridge)
-	b := bridgeFile{dir: o.BridgeDir, chroot: o.Chroot}
-	b.path, _ = b.seenByFPM("bridge-" + hex.EncodeToString(sum[:8]) + ".php")
+	return newOwnFile(o, "bridge", phpclient.Bridge)
+}
+
+// newOwnFile is a file that is written by us. It is named by its content, so that a new binary never runs an old one and
+// opcache never has a stale one.
+func newOwnFile(o PoolOptions, name string, text []byte) bridgeFile {
+	sum := sha256.Sum256(text)
+	b := bridgeFile{text: text, dir: o.BridgeDir, chroot: o.Chroot}
+	b.path, _ = b.seenByFPM(name + "-" + hex.EncodeToString(sum[:8]) + ".php")
 	return b
 }
 
@@ -50,15 +56,15 @@ func (b bridgeFile) ensure() error {
 	if b.given {
 		return nil
 	}
-	if stat, err := os.Lstat(b.host()); err == nil && whole(stat) {
+	if stat, err := os.Lstat(b.host()); err == nil && b.whole(stat) {
 		return nil
 	}
 	return b.install()
 }
 
 // whole reports that a file can be the bridge, as far as that shows without reading it.
-func whole(stat fs.FileInfo) bool {
-	return stat.Mode().IsRegular() && stat.Mode().Perm()&0o444 == 0o444 && stat.Size() == int64(len(phpclient.Bridge))
+func (b bridgeFile) whole(stat fs.FileInfo) bool {
+	return stat.Mode().IsRegular() && stat.Mode().Perm()&0o444 == 0o444 && stat.Size() == int64(len(b.text))
 }
 
 // install puts the bridge in its place, also over one whose content is not what its name says.
@@ -72,13 +78,13 @@ func (b bridgeFile) install() error {
 	if err := b.makeDir(); err != nil {
 		return err
 	}
-	if stat, err := os.Lstat(b.host()); err == nil && whole(stat) {
-		if text, err := os.ReadFile(b.host()); err == nil && bytes.Equal(text, phpclient.Bridge) {
+	if stat, err := os.Lstat(b.host()); err == nil && b.whole(stat) {
+		if text, err := os.ReadFile(b.host()); err == nil && bytes.Equal(text, b.text) {
 			return nil
 		}
 	}
-	if err := writeFile(b.host(), phpclient.Bridge); err != nil {
-		return fmt.Errorf("bridge_dir = %q: write the bridge: %w", b.dir, err)
+	if err := writeFile(b.host(), b.text); err != nil {
+		return fmt.Errorf("bridge_dir = %q: write %s: %w", b.dir, filepath.Base(b.path), err)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-// Package phpclient carries bridge.php, the PHP side of a run, inside the binary.
+// Package phpclient carries bridge.php, the PHP side of a run, and spool.php, that of a spool's drain, inside the binary.
 package phpclient
 
 import _ "embed"
@@ -9,3 +9,8 @@ import _ "embed"
 //
 //go:embed bridge.php
 var Bridge []byte
+
+// Spool is the text of spool.php, written like the bridge.
+//
+//go:embed spool.php
+var Spool []byte
