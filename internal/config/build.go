@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"sidecar/fastcgi"
+	"sidecar/queue"
 )
 
 // builder puts a configuration together from a document. What it finds wrong goes to the document.
@@ -117,7 +118,7 @@ func (b *builder) finish(topic Topic, t *table) Topic {
 		topic.Queue.Workers = max(pool.Children, 1)
 	}
 	topic.FPM.Workers = topic.Queue.Workers
-	if topic.FPM.Mode == fastcgi.ModeWorker {
+	if topic.FPM.Mode == fastcgi.ModeWorker && !inOrder(topic.Queue) {
 		topic.Queue.LookAhead = lookAhead
 	}
 	t.faults(topic.Queue.Validate(), b.defaults)
@@ -132,5 +133,9 @@ func (b *builder) finish(topic Topic, t *table) Topic {
 // lookAhead is how many claims a resident worker may have at most (DESIGN 3). How many it has depends on how
 // quick its jobs are, which the pool measures.
 const lookAhead = 64
+
+// inOrder reports whether a topic's jobs run in the order in which they came (docs/decisions/0017): those of a list that
+// one worker runs. Jobs that wait for that worker would each do so in a goroutine of its own, in no order.
+func inOrder(o queue.Options) bool { return o.List != nil && o.Workers == 1 }
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }

@@ -81,7 +81,7 @@ func (r *rig) startLegacy() (logPrefix string) {
 }
 
 // legacyRuns counts the ends of each uuid in the old consumer's logs.
-func legacyRuns(t *testing.T, prefix string) map[string]int {
+func legacyRuns(t testing.TB, prefix string) map[string]int {
 	t.Helper()
 	files, err := filepath.Glob(prefix + ".*")
 	if err != nil {
