@@ -4,16 +4,18 @@ import (
 	"time"
 
 	"sidecar/compat"
+	"sidecar/compat/encoding"
 )
 
 // held is one claim in this process's hands, from the reply of the claim to its settlement.
 type held struct {
-	text string     // its entry of running: in profile list with the claim's id
-	body string     // the text as ready had it
-	job  compat.Job // zero for a text that is no job
-	due  ServerTime // when its text had been due; 0: not known
-	seq  uint64     // order of claiming, given by the Keeper
-	sole bool       // no other entry of running had the first of leases
+	text string        // its entry of running: in profile list with the claim's id
+	body string        // the text as ready had it
+	job  compat.Job    // zero for a text that is no job
+	form encoding.Form // how body holds the job's text
+	due  ServerTime    // when its text had been due; 0: not known
+	seq  uint64        // order of claiming, given by the Keeper
+	sole bool          // no other entry of running had the first of leases
 
 	breaks int64 // the Store's, when it was claimed
 

@@ -38,7 +38,7 @@ func newRules(opts Options, clock *serverClock, loc *time.Location) rules {
 // read finds the job in h's entry. Its error says why there is none.
 func (r rules) read(h *held) (err error) {
 	h.body = r.wire.text(h.text)
-	h.job, err = r.wire.job(h.body)
+	h.job, h.form, err = r.wire.job(h.body)
 	return err
 }
 
@@ -54,7 +54,7 @@ func (r rules) settle(h *held, o compat.Outcome) *settlement {
 	case GiveBack:
 		one.newText = h.body
 	case Requeue:
-		one.newText = r.edit(h.job, decision, o).Raw()
+		one.newText = wrap(r.edit(h.job, decision, o).Raw(), h.form)
 		one.delay = decision.delay()
 	case Bury:
 		one.record = r.record(h, r.edit(h.job, decision, o).Raw(), o)
@@ -105,13 +105,14 @@ func (r rules) uuid(job compat.Job) string {
 }
 
 // record is the dead record (CONTRACT 1.3) of text, which need not be a job, or, in profile list, the reason why h is
-// in dead. It is dated by Redis's clock.
+// in dead. A dead record is stored in h's form, as a PHP client with those options would write it and reads it. It is
+// dated by Redis's clock.
 func (r rules) record(h *held, text string, o compat.Outcome) string {
 	errText, at := compat.Cut(o.Error, errorMost), compat.FormatAt(r.clock.now().In(r.loc), r.loc)
 	if r.wire.list != nil {
 		return reason{List: r.topic, JobID: h.job.UUID(), Error: errText, Trace: compat.Cut(o.Trace, compat.TraceLength), At: at}.text(h.body)
 	}
-	return compat.DeadRecord{Job: text, Error: errText, Trace: o.Trace, At: at}.Text()
+	return wrap(compat.DeadRecord{Job: text, Error: errText, Trace: o.Trace, At: at}.Text(), h.form)
 }
 
 // delay is the decision's delay, spread where it asks for that.

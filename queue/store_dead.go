@@ -10,7 +10,7 @@ import (
 // DeadJob is what is known of a job in dead.
 type DeadJob struct {
 	Text   string // as it stands there: a dead record, in profile list the job's text
-	Job    string // the job's text, which need not be one that parses
+	Job    string // the job's text, unwrapped; it need not be one that parses
 	UUID   string
 	Type   string // profile list only
 	Tries  int    // how often it had failed when it was popped for its last run
@@ -35,7 +35,7 @@ func (s *Store) Dead(ctx context.Context, limit int) ([]DeadJob, error) {
 	}
 	jobs := make([]DeadJob, 0, len(records))
 	for i := range records {
-		jobs = append(jobs, deadRecord(records[len(records)-1-i]))
+		jobs = append(jobs, s.wire().deadRecord(records[len(records)-1-i]))
 	}
 	return jobs, nil
 }
@@ -47,15 +47,19 @@ func (s *Store) readDead(ctx context.Context, err error) error {
 	return fmt.Errorf("read dead of %s: %w", s.opts.Topic, s.explain(ctx, err))
 }
 
-func deadRecord(text string) DeadJob {
-	d := DeadJob{Text: text}
+func (w wire) deadRecord(stored string) DeadJob {
+	d := DeadJob{Text: stored}
+	text, _, err := w.unwrap(stored)
+	if err != nil {
+		return d
+	}
 	record, err := compat.ParseDeadRecord(text)
 	if err != nil {
 		return d
 	}
 	d.Job, d.Error, d.Trace, d.At, d.Reason = record.Job, record.Error, record.Trace, record.At, true
-	if job, err := compat.ParseJob(record.Job); err == nil {
-		d.UUID, d.Tries = job.UUID(), job.Tries()
+	if job, _, err := w.job(record.Job); err == nil {
+		d.Job, d.UUID, d.Tries = job.Raw(), job.UUID(), job.Tries()
 	}
 	return d
 }
@@ -84,8 +88,8 @@ func (s *Store) deadLetters(ctx context.Context, limit int) (jobs []DeadJob, err
 // deadLetter says what is known of a letter, nil when it is another list's.
 func (s *Store) deadLetter(ctx context.Context, letter string, reasons *reasons) (*DeadJob, error) {
 	d := &DeadJob{Text: letter, Job: letter}
-	if job, err := s.wire().job(letter); err == nil {
-		d.UUID, d.Type, d.Tries = job.UUID(), job.Type(), job.Tries()
+	if job, _, err := s.wire().job(letter); err == nil {
+		d.Job, d.UUID, d.Type, d.Tries = job.Raw(), job.UUID(), job.Type(), job.Tries()
 	}
 	why, known, err := reasons.of(ctx, letter)
 	if err != nil {

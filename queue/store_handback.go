@@ -42,7 +42,7 @@ func (s *Store) handBackExpired(ctx context.Context) (moved int, err error) {
 	for i, c := range claims {
 		text := wire.text(c.Text)
 		list[i] = Requeueing{Text: c.Text, Held: c.Lease, NewText: text, ToReady: true, Expired: true}
-		if job, err := wire.job(text); err == nil {
+		if job, _, err := wire.job(text); err == nil {
 			list[i].UUID = job.UUID()
 		}
 	}

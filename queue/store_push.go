@@ -19,7 +19,7 @@ func (s *Store) Push(ctx context.Context, text string, delay time.Duration) erro
 
 func (s *Store) pushToList(ctx context.Context, text string, delay time.Duration) error {
 	shard := 0
-	if job, err := s.wire().job(text); err == nil {
+	if job, _, err := s.wire().job(text); err == nil {
 		shard = compat.Shard(job.UUID(), len(s.keys.ready))
 	}
 	if delay < time.Millisecond {

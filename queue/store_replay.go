@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sidecar/compat"
+	"sidecar/compat/encoding"
 )
 
 // replayTries bounds how often a head of dead is read again because somebody else took it meanwhile.
@@ -70,7 +71,7 @@ func (s *Store) replayRecord(ctx context.Context, record string, raw bool, loc *
 	if err != nil {
 		return false, fmt.Errorf("replay %s: %w", s.opts.Topic, err)
 	}
-	text, uuid, left := replayText(record, compat.FormatAt(now, loc), raw)
+	back, left := s.wire().replayText(record, compat.FormatAt(now, loc), raw)
 	if left != nil {
 		reply, err := s.call(ctx, "replay", setAsideScript, []string{s.keys.dead}, record)
 		if moved = reply == int64(1); moved {
@@ -78,10 +79,10 @@ func (s *Store) replayRecord(ctx context.Context, record string, raw bool, loc *
 		}
 		return moved, err
 	}
-	keys, _ := s.withMark([]string{s.keys.dead, s.keys.pool}, uuid)
-	reply, err := s.call(ctx, "replay", replayScript, keys, record, text, s.unit, markDone)
+	keys, _ := s.withMark([]string{s.keys.dead, s.keys.pool}, back.uuid)
+	reply, err := s.call(ctx, "replay", replayScript, keys, record, back.stored, s.unit, markDone)
 	if moved = reply == int64(1); moved {
-		done.Replayed = append(done.Replayed, text)
+		done.Replayed = append(done.Replayed, back.text)
 	}
 	return moved, err
 }
@@ -101,12 +102,12 @@ func (s *Store) replayDry(ctx context.Context, limit int, raw bool, loc *time.Lo
 	}
 	var would Replays
 	for _, record := range records {
-		text, _, left := replayText(record, compat.FormatAt(now, loc), raw)
+		back, left := s.wire().replayText(record, compat.FormatAt(now, loc), raw)
 		if left != nil {
 			would.leave(record, left)
 			continue
 		}
-		would.Replayed = append(would.Replayed, text)
+		would.Replayed = append(would.Replayed, back.text)
 	}
 	return would, nil
 }
@@ -114,21 +115,37 @@ func (s *Store) replayDry(ctx context.Context, limit int, raw bool, loc *time.Lo
 // errNoJob is why a record is left in dead whose text would only come back to it.
 var errNoJob = errors.New("the record's text is no job")
 
-// replayText returns the text a dead record is replayed as, and its uuid. One that is no job is replayed with raw only.
-func replayText(record, at string, raw bool) (text, uuid string, err error) {
-	r, err := compat.ParseDeadRecord(record)
+// revival is what a job of dead is replayed as.
+type revival struct {
+	stored string // what goes back
+	text   string // the text in it
+	uuid   string
+}
+
+// replayText returns what a dead record is replayed as. One whose text is no job is replayed with raw only. The text keeps
+// its form: the record's, or its own where the record holds it as bytes, as it does from times before encoding = "auto".
+func (w wire) replayText(record, at string, raw bool) (revival, error) {
+	text, form, err := w.unwrap(record)
 	if err != nil {
-		return "", "", err
+		return revival{}, err
+	}
+	r, err := compat.ParseDeadRecord(text)
+	if err != nil {
+		return revival{}, err
+	}
+	bytes := r.Job
+	if text, own, err := w.unwrap(bytes); err == nil && own != (encoding.Form{}) {
+		r.Job, form = text, own
 	}
 	text = r.ReplayText(at)
 	job, err := compat.ParseJob(text)
 	switch {
 	case err == nil:
-		return text, job.UUID(), nil
+		return revival{stored: wrap(text, form), text: text, uuid: job.UUID()}, nil
 	case raw:
-		return text, "", nil
+		return revival{stored: bytes, text: bytes}, nil
 	}
-	return "", "", errNoJob
+	return revival{}, errNoJob
 }
 
 // leave notes a record that stays in dead.

@@ -41,14 +41,14 @@ func (s *Store) replayLetter(ctx context.Context, letter string, reasons *reason
 	if err != nil || d == nil {
 		return false, err
 	}
-	text, ok := s.wire().replayed(letter)
+	back, ok := s.wire().replayed(letter)
 	if !ok && !raw {
 		done.NoJobs = append(done.NoJobs, letter)
 		return false, nil
 	}
 	if !dry {
 		list := s.keys.ready[compat.Shard(d.UUID, len(s.keys.ready))]
-		reply, err := s.call(ctx, "replay", replayListScript, []string{s.keys.dead, list}, letter, text)
+		reply, err := s.call(ctx, "replay", replayListScript, []string{s.keys.dead, list}, letter, back.stored)
 		if err != nil {
 			return false, err
 		}
@@ -59,15 +59,15 @@ func (s *Store) replayLetter(ctx context.Context, letter string, reasons *reason
 			return true, nil // somebody else took it meanwhile
 		}
 	}
-	done.Replayed = append(done.Replayed, text)
+	done.Replayed = append(done.Replayed, back.text)
 	return !dry, nil
 }
 
-// replayed returns the text that a dead letter is replayed as; ok is false when it is no job.
-func (w wire) replayed(letter string) (text string, ok bool) {
-	job, err := w.job(letter)
+// replayed returns what a dead letter is replayed as; ok is false when it is no job.
+func (w wire) replayed(letter string) (r revival, ok bool) {
+	job, form, err := w.job(letter)
 	if err != nil {
-		return letter, false
+		return revival{stored: letter, text: letter}, false
 	}
 	if job.Tries() != 0 {
 		job = job.WithTries(0)
@@ -75,5 +75,5 @@ func (w wire) replayed(letter string) (text string, ok bool) {
 	if job.Crashes() != 0 {
 		job = job.WithCrashes(0)
 	}
-	return job.Raw(), true
+	return revival{stored: wrap(job.Raw(), form), text: job.Raw(), uuid: job.UUID()}, true
 }

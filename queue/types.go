@@ -166,7 +166,7 @@ type Depths struct {
 
 // Replays is what one call of Replay did.
 type Replays struct {
-	Replayed   []string // the texts that went to the pool, or would go in a dry run
+	Replayed   []string // the texts that went to the pool, or would go in a dry run; unwrapped
 	Unreadable []string // dead records that are no record of ours or of the old consumer; moved to the tail
 	NoJobs     []string // records whose text is no job, so that it cannot run; likewise, unless they were asked for
 }

@@ -4,17 +4,23 @@ import (
 	"crypto/sha1" //nolint:gosec // tells texts apart; nothing is protected by it
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"sidecar/compat"
+	"sidecar/compat/encoding"
 )
 
 // wire reads and writes what a topic's keys hold. It knows no Redis.
 type wire struct {
-	list *ListOptions // nil: profile delay
+	list  *ListOptions // nil: profile delay
+	auto  bool         // texts may be wrapped (docs/decisions/0018)
+	limit int          // bytes of one that is unwrapped
 }
 
-func newWire(opts Options) wire { return wire{list: opts.List} }
+func newWire(opts Options) wire {
+	return wire{list: opts.List, auto: opts.Encoding == EncodingAuto, limit: opts.DecodeLimit}
+}
 
 // text returns the text of an entry of running, as ready had it.
 func (w wire) text(entry string) string {
@@ -25,12 +31,39 @@ func (w wire) text(entry string) string {
 	return text
 }
 
-// job reads a text of ready.
-func (w wire) job(text string) (compat.Job, error) {
-	if w.list == nil {
-		return compat.ParseJob(text)
+// job reads a text of ready and says in which form it is stored there.
+func (w wire) job(stored string) (job compat.Job, form encoding.Form, err error) {
+	text, form, err := w.unwrap(stored)
+	if err != nil {
+		return compat.Job{}, encoding.Form{}, err
 	}
-	return compat.ParseListJob(text)
+	if w.list == nil {
+		job, err = compat.ParseJob(text)
+	} else {
+		job, err = compat.ParseListJob(text)
+	}
+	if err != nil && form != (encoding.Form{}) {
+		return compat.Job{}, encoding.Form{}, fmt.Errorf("the text stored as %s: %w", form, err)
+	}
+	return job, form, err
+}
+
+// unwrap returns the text that is stored and its form.
+func (w wire) unwrap(stored string) (text string, form encoding.Form, err error) {
+	if !w.auto {
+		return stored, encoding.Form{}, nil
+	}
+	return encoding.Decode(stored, w.limit)
+}
+
+// wrap returns text as it is to be stored in form, which is that of the text it comes from. So it can be written: only
+// invalid UTF-8 in JSON cannot, and none was read from there. A plain text is one that phpredis reads, too.
+func wrap(text string, form encoding.Form) string {
+	stored, err := form.Encode(text)
+	if err != nil {
+		return text
+	}
+	return stored
 }
 
 // retries returns how often a failure of the job is followed by another run, where the job may say so; otherwise
