@@ -41,9 +41,9 @@ func (f Form) String() string {
 	return f.serializer.String() + "+" + f.compression.String()
 }
 
-// Encode returns text as a phpredis with the options of this form stores it: a phpredis with them reads text back. The
-// bytes of a compression are those of this program's library, not of PHP's. It fails for a text that the form cannot
-// hold: the json serializer knows no invalid UTF-8.
+// Encode returns text as a phpredis with the options of this form stores it, byte for byte, and reads it. (Not so for
+// zstd and for levels of LZ4, whose bytes are another library's or level's; read they are just so.) It fails for a text that
+// the form cannot hold: the json serializer knows no invalid UTF-8.
 func (f Form) Encode(text string) (string, error) {
 	serialized, err := f.serializer.write(text)
 	if err != nil {

@@ -3,6 +3,7 @@ package encoding_test
 import (
 	"bufio"
 	"encoding/base64"
+	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
@@ -34,20 +35,24 @@ func TestFormsAreComparedAndNamed(t *testing.T) {
 	}
 }
 
-// The bytes of a compression are its library's; those of a serializer are what PHP writes.
-func TestASerializerWritesWhatPHPWrites(t *testing.T) {
-	all := forms(t)
+// An old worker removes a job by the bytes that its own phpredis makes of the text: ours are the same, at PHP's default
+// level of LZ4, and but for zstd, whose library is another one.
+func TestWhatIsWrittenIsWhatPHPWrites(t *testing.T) {
 	seen := 0
 	for _, v := range vectors(t, "encodings") {
-		if _, ok := v["text"]; !ok || strings.Contains(v["form"], "+") || strings.ContainsAny(v["form"], "z") {
+		if strings.HasSuffix(v["form"], "zstd") || strings.Contains(v["case"], "level") {
 			continue
 		}
 		seen++
-		if got, err := all[v["form"]].Encode(v["text"]); got != v["stored"] || err != nil {
-			t.Errorf("%s, %s: got %q, %v, PHP writes %q", v["form"], v["case"], got, err, v["stored"])
+		text, form, err := encoding.Decode(v["stored"], limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := encode(t, form, text); got != v["stored"] {
+			t.Errorf("%s, %s: got %.200q, PHP writes %.200q", v["form"], v["case"], got, v["stored"])
 		}
 	}
-	if seen < 30 {
+	if seen < 120 {
 		t.Errorf("%d texts", seen)
 	}
 }
@@ -60,6 +65,12 @@ func longJobs() []string {
 		`{"uuid":"q2","payload":"` + strings.Repeat("abc", 2000) + `"}`,
 		`{"uuid":"q3","payload":"` + base64.StdEncoding.EncodeToString([]byte(noise(3000))) + `"}`,
 	}
+	mixed := noise(200_000) // repetitions at every distance: words of a small vocabulary
+	var words strings.Builder
+	for i := 0; i+1 < len(mixed); i += 2 {
+		fmt.Fprintf(&words, "%d-%c ", mixed[i]&0x3F, 'a'+mixed[i+1]&0x0F)
+	}
+	jobs = append(jobs, `{"uuid":"q5","payload":"`+words.String()+`"}`)
 	for _, n := range []int{31, 32, 33, 63, 64, 127, 128, 255, 256, 257, 264, 8192, 65535, 65536, 300_000} {
 		jobs = append(jobs, `{"uuid":"q4","pad":"`+strings.Repeat("x", n-22)+`"}`)
 	}
@@ -100,8 +111,9 @@ func php(t *testing.T, mode string, lines []string) []string {
 
 // PHP writes, we read, we write, PHP reads: the text of the beginning.
 func TestATextGoesToPHPAndBackInEveryForm(t *testing.T) {
+	jobs := longJobs()
 	var lines []string
-	for _, job := range longJobs() {
+	for _, job := range jobs {
 		lines = append(lines, b64(job))
 	}
 	stored := php(t, "pack", lines)
@@ -112,12 +124,15 @@ func TestATextGoesToPHPAndBackInEveryForm(t *testing.T) {
 	for i, line := range stored {
 		name, data, _ := strings.Cut(line, " ")
 		text, form, err := encoding.Decode(unb64(t, data), limit)
-		if err != nil || form.String() != name || text != longJobs()[i/perJob] {
+		if err != nil || form.String() != name || text != jobs[i/perJob] {
 			t.Fatalf("text %d in %s: read as %s, %d bytes, %v", i/perJob, name, form, len(text), err)
 		}
 		again, err := form.Encode(text)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if b64(again) != data && !strings.HasSuffix(name, "zstd") {
+			t.Errorf("text %d in %s: written as other bytes than PHP's", i/perJob, name)
 		}
 		stored[i] = name + " " + b64(again)
 	}

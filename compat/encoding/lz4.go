@@ -18,7 +18,7 @@ func compressLZ4(data string) (string, error) {
 	head, block := out[:compat.LZ4Head], out[compat.LZ4Head:]
 	binary.LittleEndian.PutUint32(head[1:], uint32(len(data)))
 	head[0] = compat.LZ4Check(string(head[1:]))
-	var c lz4.Compressor
+	var c lz4.CompressorCCompat
 	n, err := c.CompressBlock([]byte(data), block)
 	if err != nil {
 		return "", fmt.Errorf("compress a block: %w", err)

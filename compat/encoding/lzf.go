@@ -14,21 +14,19 @@ const (
 	lzfMinMatch  = 3           // shorter ones are literals
 	lzfMaxMatch  = 1<<8 + 1<<3 // as PHP's library has it
 	lzfMaxBack   = 1 << 13
-	lzfTableBits = 14
+	lzfTableBits = 16
 )
 
-// compressLZF compresses greedily, with a table of where three bytes were last seen. What does not shrink grows by one
-// byte in 32, as with phpredis, which stores that too.
+// compressLZF finds the repetitions that PHP's liblzf finds, so that the bytes are PHP's own: an old worker removes a job by
+// them. What does not shrink grows by one byte in 32, as with phpredis, which stores that too.
 func compressLZF(data string) string {
 	out := make([]byte, 0, len(data)+len(data)/lzfLiterals+1)
-	var seen [1 << lzfTableBits]int32 // position and 1
-	start, at := 0, 0                 // data[start:at] waits to be written as literals
+	var seen lzfTable
+	start, at := 0, 0 // data[start:at] waits to be written as literals
 	for at+lzfMinMatch <= len(data) {
-		slot := &seen[lzfHash(data[at:])]
-		from := int(*slot) - 1
-		*slot = int32(at + 1)
+		from := seen.swap(data, at)
 		length := 0
-		if from >= 0 && at-from <= lzfMaxBack {
+		if from > 0 && at-from <= lzfMaxBack {
 			length = lzfMatch(data, from, at)
 		}
 		if length < lzfMinMatch {
@@ -39,19 +37,32 @@ func compressLZF(data string) string {
 		out = appendLZFMatch(out, at-from, length)
 		at += length
 		start = at
+		if at+lzfMinMatch <= len(data) { // of what is in a match only its last two places are remembered
+			seen.swap(data, at-2)
+			seen.swap(data, at-1)
+		}
 	}
 	return string(appendLZFLiterals(out, data[start:]))
 }
 
-func lzfHash(s string) uint32 {
-	three := uint32(s[0])<<16 | uint32(s[1])<<8 | uint32(s[2])
-	return three * 0x9E3779B1 >> (32 - lzfTableBits)
+// lzfTable knows where three bytes were last seen: the place and 1, by their hash.
+type lzfTable [1 << lzfTableBits]int32
+
+// swap notes what is at a place and returns where it was seen before, -1 for nowhere.
+func (t *lzfTable) swap(data string, at int) int {
+	three := uint32(data[at])<<16 | uint32(data[at+1])<<8 | uint32(data[at+2])
+	slot := &t[(three>>(24-lzfTableBits)-three*5)&(1<<lzfTableBits-1)]
+	from := int(*slot) - 1
+	*slot = int32(at + 1)
+	return from
 }
 
-// lzfMatch returns how many bytes from at on are those from an earlier place on.
+// lzfMatch returns how many bytes from at on are those from an earlier place on. The last two bytes of data stay literals,
+// unless no more than three are left.
 func lzfMatch(data string, from, at int) int {
+	most := min(lzfMaxMatch, max(len(data)-at-2, lzfMinMatch))
 	n := 0
-	for n < lzfMaxMatch && at+n < len(data) && data[from+n] == data[at+n] {
+	for n < most && data[from+n] == data[at+n] {
 		n++
 	}
 	return n
