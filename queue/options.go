@@ -61,11 +61,11 @@ type ListOptions struct {
 	Dead     string // dead: the dead letter list, which other lists may share
 	MaxRetry int    // max_retry: of jobs that do not say
 
-	// Whose a dead letter is that says no reason, by its type: this list's when it has a route for it, or a default
-	// route and no other list that shares Dead has one.
-	Types   []string // with a route here
+	// Whose a dead letter is that says no reason, by its type: this list's when it is one of Types, or there is a default
+	// route and the type is no other list's that shares Dead.
+	Types   []string // with a route here; and, beside a default route, the one that Key ends with (CONTRACT 2)
 	Default bool     // others have the default route
-	Foreign []string // with a route in another list that shares Dead
+	Foreign []string // the Types of other lists that share Dead
 }
 
 // owns reports whether a job of that type is this list's.

@@ -101,13 +101,21 @@ func (g *generation) follow(old *generation) {
 	if !sameRedis(old.cfg.Redis, g.cfg.Redis) {
 		return // the same names are other keys
 	}
-	for _, t := range g.topics {
-		for _, before := range old.topics {
-			if before.name == t.name {
+	for i, t := range g.topics {
+		for j, before := range old.topics {
+			if sameKeys(old.cfg.Topics[j], g.cfg.Topics[i]) {
 				t.consumer.Follow(before.consumer)
 			}
 		}
 	}
+}
+
+// sameKeys reports that two topics of the same Redis hold their claims in the same key.
+func sameKeys(a, b config.Topic) bool {
+	if a.Queue.List == nil || b.Queue.List == nil {
+		return a.Queue.List == nil && b.Queue.List == nil && a.Name == b.Name
+	}
+	return a.Queue.List.Key == b.Queue.List.Key
 }
 
 // sameRedis reports that both lead to the same keys, as far as that can be told: passwords may have changed.

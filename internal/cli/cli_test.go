@@ -25,7 +25,7 @@ func sidecar(t *testing.T, stdin string, args ...string) outcome {
 
 func TestHelpTeaches(t *testing.T) {
 	overview := sidecar(t, "", "--help")
-	for _, verb := range []string{"run", "reload", "check", "push", "replay", "dead", "status", "try", "version"} {
+	for _, verb := range []string{"run", "reload", "check", "push", "replay", "dead", "handback", "status", "try", "version"} {
 		if overview.code != 0 || !strings.Contains(overview.stdout, "\n  "+verb) {
 			t.Errorf("--help (exit %d) does not list %s:\n%s", overview.code, verb, overview.stdout)
 		}

@@ -175,7 +175,7 @@ func wantEveryListOption(t *testing.T, list config.Topic) {
 	want := config.DefaultList()
 	want.Name, want.Queue.Topic, want.FPM.Topic, want.Pool, want.FPM.Weight = "send_sms", "send_sms", "send_sms", "jobs", 2
 	want.Queue.Workers, want.FPM.Workers = 4, 4 // the pool's children
-	*want.Queue.List = queue.ListOptions{Key: "queue:{prod}:send_sms", Shards: 8, Order: queue.FIFO, Dead: "queue:{prod}:dead_letter", MaxRetry: 5, Types: []string{"sms.bulk/v2", "sms_template"}, Default: true}
+	*want.Queue.List = queue.ListOptions{Key: "queue:{prod}:send_sms", Shards: 8, Order: queue.FIFO, Dead: "queue:{prod}:dead_letter", MaxRetry: 5, Types: []string{"send_sms", "sms.bulk/v2", "sms_template"}, Default: true}
 	want.Queue.Retry, want.Queue.Idempotency = []time.Duration{0, 10 * time.Second}, queue.IdempotencyOn
 	want.FPM.Call = `App\Jobs\Sms::send`
 	want.FPM.Routes = map[string]fastcgi.Target{

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"sidecar/fastcgi"
 	"sidecar/queue"
@@ -42,17 +43,31 @@ type listTable struct {
 // shareDead tells each list which dead letters without a reason are its own, where several share a dead letter list.
 func shareDead(lists []listTable) {
 	for _, l := range lists {
-		o := l.Queue.List
-		o.Types = slices.Sorted(maps.Keys(l.FPM.Routes))
-		o.Default = l.FPM.Call != "" || l.FPM.Script != ""
-		foreign := map[string]fastcgi.Target{}
+		l.Queue.List.Default = l.FPM.Call != "" || l.FPM.Script != ""
+		l.Queue.List.Types = typesOf(l.Topic)
+	}
+	for _, l := range lists {
+		var foreign []string
 		for _, other := range lists {
-			if other.Name != l.Name && other.Queue.List.Dead == o.Dead {
-				maps.Copy(foreign, other.FPM.Routes)
+			if other.Name != l.Name && other.Queue.List.Dead == l.Queue.List.Dead {
+				foreign = append(foreign, other.Queue.List.Types...)
 			}
 		}
-		o.Foreign = slices.Sorted(maps.Keys(foreign))
+		slices.Sort(foreign)
+		l.Queue.List.Foreign = slices.Compact(foreign)
 	}
+}
+
+// typesOf returns the types of job that are a list's for certain: those that it has routes for, and the one after which
+// its key is called (CONTRACT 2), if other jobs than those with routes run at all.
+func typesOf(list Topic) []string {
+	types := slices.Collect(maps.Keys(list.FPM.Routes))
+	if list.Queue.List.Default {
+		key := list.Queue.List.Key
+		types = append(types, key[strings.LastIndexByte(key, ':')+1:])
+	}
+	slices.Sort(types)
+	return slices.Compact(types)
 }
 
 func (b *builder) buildList(name string, list Topic, t *table) Topic {

@@ -26,6 +26,7 @@ func TestAListGetsTheDefaultsOfLists(t *testing.T) {
 	want := config.DefaultList()
 	want.Name, want.Queue.Topic, want.FPM.Topic = "sms", "sms", "sms"
 	want.Queue.List.Key, want.Queue.List.Dead, want.Queue.List.Default = "queue:prod:sms", "queue:prod:dead_letter", true
+	want.Queue.List.Types = []string{"sms"}
 	want.Queue.Workers, want.FPM.Workers, want.FPM.Call = 8, 8, "Sms::send"
 	if got := c.Topics; len(got) != 1 || !reflect.DeepEqual(got[0], want) {
 		t.Errorf("\n got %+v\nwant %+v", got, want)
@@ -61,7 +62,7 @@ func TestListsTakeFromDefaultsWhatIsForThem(t *testing.T) {
 	if mail.Queue.ScoreUnit != queue.Milliseconds || mail.Queue.ReadyMax != queue.DefaultOptions().ReadyMax {
 		t.Errorf("mail takes over what is for topics: %+v", mail.Queue)
 	}
-	wantMail := queue.ListOptions{Key: "queue:prod:mail", Order: queue.FIFO, Dead: "queue:prod:dead_letter", MaxRetry: 1, Default: true}
+	wantMail := queue.ListOptions{Key: "queue:prod:mail", Order: queue.FIFO, Dead: "queue:prod:dead_letter", MaxRetry: 1, Types: []string{"mail"}, Default: true, Foreign: []string{"sms"}}
 	if !reflect.DeepEqual(*mail.Queue.List, wantMail) || mail.Queue.Workers != 2 || mail.FPM.Script == "" {
 		t.Errorf("mail: got %+v %+v", mail, *mail.Queue.List)
 	}
@@ -128,9 +129,9 @@ route = { push = { call = "Other::push" } }
 		types, foreign []string
 		rest           bool
 	}{
-		"mail":  {mail, []string{"newsletter", "otp"}, []string{"alarm", "otp"}, false},
-		"other": {other, []string{"push"}, nil, true},
-		"sms":   {sms, []string{"alarm", "otp"}, []string{"newsletter", "otp"}, true},
+		"mail":  {mail, []string{"newsletter", "otp"}, []string{"alarm", "otp", "sms"}, false},
+		"other": {other, []string{"other", "push"}, nil, true},
+		"sms":   {sms, []string{"alarm", "otp", "sms"}, []string{"newsletter", "otp"}, true},
 	} {
 		if !slices.Equal(tt.got.Types, tt.types) || !slices.Equal(tt.got.Foreign, tt.foreign) || tt.got.Default != tt.rest {
 			t.Errorf("%s: got %+v, want %v, %v and %t", name, tt.got, tt.types, tt.foreign, tt.rest)

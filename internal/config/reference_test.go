@@ -65,7 +65,7 @@ func wantListDefaults(t *testing.T, lists []config.Topic) {
 	got, want := lists[0], config.DefaultList()
 	want.Name, want.Queue.Topic, want.FPM.Topic = got.Name, got.Name, got.Name
 	want.Queue.List.Key, want.Queue.List.Dead, want.FPM.Script = "queue:prod:send_sms", "queue:prod:dead_letter", got.FPM.Script
-	want.Queue.List.Types, want.Queue.List.Default = []string{"sms_template"}, true
+	want.Queue.List.Types, want.Queue.List.Default = []string{"send_sms", "sms_template"}, true
 	want.Queue.Workers, want.FPM.Workers = 8, 8 // the pool's children
 	want.FPM.Routes = map[string]fastcgi.Target{"sms_template": {Script: "/srv/shop/jobs/sms_template.php"}}
 	if !reflect.DeepEqual(got, want) {
