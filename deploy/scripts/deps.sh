@@ -26,6 +26,7 @@ need_test() {
   need php-redis php_has redis
   need php-msgpack php_has msgpack
   need php-mbstring php_has mbstring
+  need php-sqlite3 php_has pdo_sqlite
   need phpunit on_path phpunit
   need systemd on_path systemd-analyze
 }

@@ -1,0 +1,5 @@
+<?php
+
+declare(strict_types=1);
+
+return ['driver' => 'array', 'cookie' => 'shop', 'lifetime' => 120, 'path' => '/', 'domain' => null, 'secure' => false];
