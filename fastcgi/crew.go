@@ -50,7 +50,7 @@ type crew struct {
 	residents []*resident
 	advised   []bool // the routes whose script is known not to be included twice, by their numbers
 	pace      pace   // of all runs
-	paces     []pace // of each route's
+	paces     []pace // of each route's; nil where there is but one
 	drained   bool
 	epoch     int       // of the code; workers of an older one leave
 	outdated  reason    // why the last epoch ended
@@ -64,11 +64,15 @@ type crew struct {
 }
 
 func newCrew(t *Topic, workers int) *crew {
-	return &crew{
+	c := &crew{
 		topic: t, log: t.log, workers: workers, metrics: t.pool.metrics.resident.of(t.opts.Topic),
 		code: newCodeWatch(t.pool.opts.Chroot, t.files), nudges: make(chan struct{}, 1),
-		paces: make([]pace, len(t.routes.list)), advised: make([]bool, len(t.routes.list)),
+		advised: make([]bool, len(t.routes.list)),
 	}
+	if len(t.routes.list) > 1 {
+		c.paces = make([]pace, len(t.routes.list))
+	}
+	return c
 }
 
 // handle has job run by a worker and returns what it came to.
@@ -178,7 +182,7 @@ func (c *crew) pick(e *errand) *resident {
 // inSocket is how many jobs a worker may have that has one of that route, itself included: the others lie behind it.
 // What comes on stderr names no job: where it matters whose it is, the next job begins when it has been read. mu is held.
 func (c *crew) inSocket(to *route) int {
-	switch mean := c.paces[to.number].mean; {
+	switch mean := c.paceOf(to).mean; {
 	case mean == 0 || mean >= quickRun:
 		return 1
 	case c.topic.opts.LogStderr, c.noisy.Load() > 0:
@@ -193,7 +197,17 @@ func (c *crew) inSocket(to *route) int {
 func (c *crew) measure(to *route, took time.Duration) {
 	c.noisy.Store(max(c.noisy.Load()-1, 0))
 	c.pace.add(took)
-	c.paces[to.number].add(took)
+	if c.paces != nil {
+		c.paces[to.number].add(took)
+	}
+}
+
+// paceOf is how long runs of that route take. mu is held.
+func (c *crew) paceOf(to *route) *pace {
+	if c.paces == nil {
+		return &c.pace
+	}
+	return &c.paces[to.number]
 }
 
 // pace is how long the last runs took.

@@ -97,7 +97,7 @@ func TestJobsGoToWhoHasRoom(t *testing.T) {
 	if got := c.pick(small); got != nil {
 		t.Error("a second job, though nothing is known of the runs")
 	}
-	c.paces[own.number].mean = time.Microsecond
+	c.pace.mean = time.Microsecond
 	a.give(small, now)
 	if got := c.pick(small); got != b {
 		t.Error("not the one that has least")

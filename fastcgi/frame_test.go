@@ -32,6 +32,14 @@ func TestAJobsFrameIsAsWrittenDown(t *testing.T) {
 	if got := appendJob(nil, 7, parse(t, text), ""); string(got) != string(buf) {
 		t.Errorf("got  %q\nwant %q", got, buf)
 	}
+	target := `,"call":"App\\Sms::send","timeout_ms":5000`
+	header = `{"uuid":"a1","tries":2,"crashes":1` + target + `}`
+	want = "\x00\x00\x00\x00J\x00\x00\x00\x07\x00" + string(rune(len(header))) + header + text
+	buf = []byte(want)
+	binary.BigEndian.PutUint32(buf, uint32(len(want)-4))
+	if got := appendJob(nil, 7, parse(t, text), target); string(got) != string(buf) {
+		t.Errorf("with a target: got  %q\nwant %q", got, buf)
+	}
 	if got := appendFrame([]byte("x"), endFrame, ""); string(got) != "x\x00\x00\x00\x01E" {
 		t.Errorf("end: %q", got)
 	}

@@ -121,6 +121,14 @@ func TestTopicsThatHold(t *testing.T) {
 		"memory":                   func(o *fastcgi.TopicOptions) { o.MemoryLimit = "256M" },
 		"memory in bytes":          func(o *fastcgi.TopicOptions) { o.MemoryLimit = "268435456" },
 		"no memory limit":          func(o *fastcgi.TopicOptions) { o.MemoryLimit = "-1" },
+		"routes without a default": func(o *fastcgi.TopicOptions) {
+			o.Script, o.Routes = "", map[string]fastcgi.Target{"send_sms": {Call: `App\Sms::send`, Timeout: time.Hour}, "Grüße 7": {Script: "/srv/hello.php"}}
+		},
+		"routes beside a default": func(o *fastcgi.TopicOptions) { o.Routes = map[string]fastcgi.Target{"x": {Script: o.Script}} },
+		"routes, raw": func(o *fastcgi.TopicOptions) {
+			o.Bridge, o.SuccessBody, o.Script = false, regexp.MustCompile("^ok$"), ""
+			o.Routes = map[string]fastcgi.Target{strings.Repeat("x", 128): {Script: "/srv/x.php"}}
+		},
 		"resident workers": func(o *fastcgi.TopicOptions) {
 			o.Mode, o.MinWorkers, o.MaxMemory = fastcgi.ModeWorker, o.Workers, 96<<20
 		},
@@ -180,6 +188,43 @@ func TestTopicsThatDoNotHoldAreAllReported(t *testing.T) {
 			func(o *fastcgi.TopicOptions) { o.SuccessBody = regexp.MustCompile("/^ok$/i") },
 			[]string{`success_body = "/^ok$/i": `},
 		},
+	}
+	to := func(typ string, target fastcgi.Target) func(*fastcgi.TopicOptions) {
+		return func(o *fastcgi.TopicOptions) { o.Routes = map[string]fastcgi.Target{typ: target} }
+	}
+	good := fastcgi.Target{Call: "handle"}
+	for name, route := range map[string]struct {
+		change func(*fastcgi.TopicOptions)
+		want   string
+	}{
+		"neither":            {to("x", fastcgi.Target{}), `route "x": script: want script = `},
+		"both":               {to("x", fastcgi.Target{Call: "x", Script: "/x.php"}), `route "x": call = "x": want either`},
+		"no call":            {to("x", fastcgi.Target{Call: "X->y"}), `route "x": call = "X->y": want "Class::method"`},
+		"a long call":        {to("x", fastcgi.Target{Call: strings.Repeat("x", 1025)}), `route "x": call = "` + strings.Repeat("x", 128) + `"…: want at most 1024 bytes`},
+		"relative":           {to("x", fastcgi.Target{Script: "x.php"}), `route "x": script = "x.php": want an absolute`},
+		"a long script":      {to("x", fastcgi.Target{Script: strings.Repeat("/x", 2048)}), `route "x": script = "/x/x`},
+		"no time":            {to("x", fastcgi.Target{Call: "x", Timeout: -1}), `route "x": timeout = "-1ns": want at least 1ms`},
+		"next to no time":    {to("x", fastcgi.Target{Call: "x", Timeout: 999}), `route "x": timeout = "999ns": want at least 1ms`},
+		"too much time":      {to("x", fastcgi.Target{Call: "x", Timeout: 90 * time.Minute}), `route "x": timeout = "1h30m0s": want at most abandon_after = "1h0m0s"`},
+		"no type":            {to("", good), `route "": want a type of 1 to 128 bytes`},
+		"a long type":        {to(strings.Repeat("é", 65), good), `route "` + strings.Repeat("é", 64) + `"…: want a type`},
+		"a type of two rows": {to("a\nb", good), `route "a\nb": want a type`},
+		"a type with C1":     {to("a\u0085b", good), `route "a\u0085b": want a type`},
+	} {
+		tests["route: "+name] = struct {
+			change func(*fastcgi.TopicOptions)
+			want   []string
+		}{route.change, []string{route.want}}
+	}
+	tests["several routes"] = struct {
+		change func(*fastcgi.TopicOptions)
+		want   []string
+	}{
+		func(o *fastcgi.TopicOptions) {
+			o.Bridge, o.SuccessBody = false, regexp.MustCompile("^ok$")
+			o.Routes = map[string]fastcgi.Target{"a": {Call: "x"}, "b": {}, "c": {Script: "/c.php"}}
+		},
+		[]string{`route "a": call = "x": want script with bridge = false`, `route "b": script: `},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -184,13 +184,13 @@ func (p *Pool) openPool() {
 	p.wakeProber() // topics wait for it with their own checks
 }
 
-// proven forgets the faults of the pool and of t, if there were any: a run has started and come to an end. Where it is
-// another route that is in doubt, or to is nil and there are several, that stays.
+// proven forgets the faults of the pool and of t, if there were any: a run of what to says has started and come to an end.
+// A doubt in another route stays.
 func (p *Pool) proven(t *Topic, to *route) {
 	p.mu.Lock()
 	p.gate.faults = 0
 	trial := false
-	if d := t.gate.doubt; d == nil || d.of == nil || d.of == to {
+	if t.gate.doubt.settledBy(to, time.Now()) {
 		t.gate.faults, trial = 0, t.gate.trial
 	}
 	p.mu.Unlock()

@@ -22,12 +22,19 @@ const (
 type doubt struct {
 	files stamp  // as they were then
 	seen  bool   // whether they could be seen
-	of    *route // a run of others proves nothing; nil: any does
+	of    *route // the route that is in doubt; nil: the topic
+	since time.Time
+}
+
+// settledBy reports that a run of what to says has shown that the doubt is past. One of another route shows nothing,
+// unless there was none to refuse for long: the topic does not creep for jobs that do not come.
+func (d *doubt) settledBy(to *route, now time.Time) bool {
+	return d == nil || d.of == nil || d.of == to || now.Sub(d.since) > trialEvery
 }
 
 // doubts shuts the gate, since the bridge could not run a job of that route.
 func (t *Topic) doubts(reason error, of *route) {
-	d := doubt{of: of}
+	d := doubt{of: of, since: time.Now()}
 	d.files, d.seen = codeOf(t.pool.opts.Chroot, t.files)
 	t.shutFor(reason, &d)
 }

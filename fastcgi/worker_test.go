@@ -124,3 +124,21 @@ func BenchmarkWorker(b *testing.B) {
 	got := handleAll(b.Context(), topic, b.N, func(int) compat.Job { return j })
 	b.ReportMetric(float64(got[compat.Done])/time.Since(begin).Seconds(), "jobs/s")
 }
+
+// BenchmarkWorkerRoutes is BenchmarkWorker with a target named by each job: a call and a script that returns a callable, in turn.
+func BenchmarkWorkerRoutes(b *testing.B) {
+	f := testenv.StartFPM(b, testenv.FPMOptions{Opcache: true, Children: 4})
+	r := newRig(b, f, func(o *fastcgi.PoolOptions) { o.Children = 4 })
+	topic := r.routed(map[string]fastcgi.Target{"a": {Call: "noop"}, "b": {Script: callable(f, "noop", "")}}, resident, func(o *fastcgi.TopicOptions) {
+		o.Bootstrap = f.Script("boot.php", `<?php function noop(array $job) {}`)
+		o.Workers, o.MaxJobs = 4, 1000000
+	})
+	r.run()
+	jobs := []compat.Job{typed(b, "a"), typed(b, "b")}
+	next := func(n int) compat.Job { return jobs[n%len(jobs)] }
+	handleAll(b.Context(), topic, 1000, next)
+	b.ResetTimer()
+	begin := time.Now()
+	got := handleAll(b.Context(), topic, b.N, next)
+	b.ReportMetric(float64(got[compat.Done])/time.Since(begin).Seconds(), "jobs/s")
+}

@@ -2097,8 +2097,8 @@ namespace Sidecar\Bridge {
         /** @var Declarations|null What there was before the first include of the script. */
         private $declarations;
 
-        /** @var int Jobs begun. */
-        private $jobs = 0;
+        /** @var int How often the script was included. */
+        private $includes = 0;
 
         /** A script by its real path. */
         public function __construct(string $call, string $script)
@@ -2133,12 +2133,11 @@ namespace Sidecar\Bridge {
             return $this->callable === null && $this->script !== '';
         }
 
+        /** The script is about to be included. */
         public function begin(): void
         {
-            $this->jobs++;
-            if ($this->includes()) {
-                $this->declarations = $this->declarations ?? new Declarations();
-            }
+            $this->includes++;
+            $this->declarations = $this->declarations ?? new Declarations();
         }
 
         /** A callable that the script returned is called from now on. */
@@ -2160,7 +2159,7 @@ namespace Sidecar\Bridge {
         /** Whether the script cannot be included once more. */
         public function isUsedUp(): bool
         {
-            return $this->jobs === 1 && $this->includes() && $this->declarations->holdAnyOf($this->script);
+            return $this->includes === 1 && $this->declarations->holdAnyOf($this->script);
         }
     }
 
@@ -2215,6 +2214,9 @@ namespace Sidecar\Bridge {
 
         /** @var bool Whether a call has run since they were listed. */
         private static $called = false;
+
+        /** @var bool Whether the job in hand is run by including the script. */
+        private static $includes = false;
 
         /** @var int What the job in hand may take. */
         private static $timeoutMs = 0;
@@ -2297,7 +2299,7 @@ namespace Sidecar\Bridge {
         /** Whether the job in hand is run by including the script. */
         public static function includes(): bool
         {
-            return self::$target !== null && self::$target->includes();
+            return self::$includes;
         }
 
         /** The bootstrap is through: what it left is what each job finds. */
@@ -2309,6 +2311,7 @@ namespace Sidecar\Bridge {
             if (!self::$order['routes']) {
                 self::$target = new Target(self::$order['call'], self::$order['script']);
                 self::$target->find();
+                self::$includes = self::$target->includes();
             }
             self::$globals = \array_keys($GLOBALS);
             self::arm((int) self::$order['timeout_ms']);
@@ -2362,7 +2365,11 @@ namespace Sidecar\Bridge {
         /** What the script returned is the result, or what makes it: a callable is called, now and from now on. */
         public static function included($returned)
         {
-            return self::$target->returned($returned) ? self::call() : $returned;
+            if (!self::$target->returned($returned)) {
+                return $returned;
+            }
+            self::$includes = false;
+            return self::call();
         }
 
         public static function returned($result): void
@@ -2492,10 +2499,8 @@ namespace Sidecar\Bridge {
                 $server['SIDECAR_TIMEOUT_MS'] = (string) $timeoutMs;
             }
             self::$footing->lay($server);
-            if (self::$target !== null) {
+            if (self::$includes) {
                 self::$target->begin();
-            }
-            if (self::includes()) {
                 $GLOBALS['job'] = self::decoded();
             }
             \error_clear_last();
@@ -2512,9 +2517,11 @@ namespace Sidecar\Bridge {
             $name = $call . $script; // one of them is ''
             try {
                 self::$target = null;
+                self::$includes = false;
                 self::$target = self::$targets[$name]
                     ?? new Target($call, Order::realPath('script', $script));
                 self::$targets[$name] = self::$target;
+                self::$includes = self::$target->includes();
             } catch (Missing $missing) {
                 self::$missing = $missing;
                 return [];
@@ -2641,7 +2648,7 @@ namespace Sidecar\Bridge {
             if (self::$missing !== null) {
                 return 'missing';
             }
-            if (self::$target->isUsedUp()) {
+            if (self::$includes && self::$target->isUsedUp()) {
                 return 'redeclare';
             }
             if (self::$order['max_jobs'] > 0 && self::$jobs >= self::$order['max_jobs']) {
