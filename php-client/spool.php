@@ -48,9 +48,11 @@ namespace Sidecar\SpoolTable {
             ]));
         }
 
+        /** Reports whether there is no spool yet. One table without the other is none that could be drained. */
         public function isMissing(\PDOException $e): bool
         {
-            return $e->getCode() === self::NO_SUCH_TABLE || \strpos($e->getMessage(), 'no such table') !== false;
+            $isTable = $e->getCode() === self::NO_SUCH_TABLE || \strpos($e->getMessage(), 'no such table') !== false;
+            return $isTable && \strpos($e->getMessage(), 'backup_queue_reads') === false;
         }
 
         public function count(): int
@@ -97,11 +99,14 @@ namespace Sidecar\SpoolTable {
          * Reads the next rows and numbers the reading. The numbers rise in the order of what the readings see, also of
          * two sidecars: whoever has a number holds the row with it until he has read.
          *
-         * @return array{0: string, 1: int, 2: array, 3: bool} the spool's name, the number, the rows, whether there
-         *     are none behind them
+         * @return array{0: string, 1: int, 2: array, 3: bool} the spool's name, the number (0: the table is empty), the
+         *     rows, whether there are none behind them
          */
         public function read(int $after, int $limit, int $bytes, int $longest, int $lift): array
         {
+            if ($this->pdo->query('SELECT id FROM backup_queue LIMIT 1')->fetchColumn() === false) {
+                return ['', 0, [], true]; // a look at an empty table writes nothing
+            }
             $this->begin();
             $greatest = $this->isSqlite ? 'MAX' : 'GREATEST';
             $this->pdo->exec(\sprintf(

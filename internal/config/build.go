@@ -37,6 +37,7 @@ func (b *builder) build() {
 	}
 	b.checkUnused()
 	b.checkSlots(topics)
+	b.buildSpools(top.section("spool", "tables [spool.<name>]"))
 }
 
 func (b *builder) checkTop(t *table) {

@@ -13,6 +13,7 @@ import (
 	_ "time/tzdata" // PHP brings its own time zones; a slim image has none
 
 	"sidecar/fastcgi"
+	"sidecar/internal/spool"
 	"sidecar/queue"
 )
 
@@ -23,6 +24,7 @@ type Config struct {
 	Admin    Admin
 	FPM      map[string]fastcgi.PoolOptions // by name
 	Topics   []Topic                        // those of profile list, too; sorted by name
+	Spools   []spool.Options                // sorted by name
 	Grace    time.Duration                  // grace: how long jobs in hand may go on after TERM
 	PIDFile  string                         // pid_file: "" = none
 	Timezone *time.Location                 // timezone: must be PHP's date.timezone, dead records carry local times

@@ -12,6 +12,7 @@ import (
 
 	"sidecar/fastcgi"
 	"sidecar/internal/config"
+	"sidecar/internal/spool"
 )
 
 // option matches a line of sidecar.toml that sets a key, commented out or not, with its explanation.
@@ -44,6 +45,8 @@ func TestTheRepositorysFileSaysTheDefaults(t *testing.T) {
 	isTopic := func(t config.Topic) bool { return t.Queue.List == nil }
 	wantListDefaults(t, slices.DeleteFunc(slices.Clone(got.Topics), isTopic))
 	got.Topics = slices.DeleteFunc(got.Topics, func(t config.Topic) bool { return !isTopic(t) })
+	wantSpoolDefaults(t, got.Spools)
+	got.Spools = nil
 	// Only how an empty array is kept may differ.
 	got.Redis.Addrs, want.Redis.Addrs = nil, nil
 	if !reflect.DeepEqual(got, want) {
@@ -73,6 +76,16 @@ func wantListDefaults(t *testing.T, lists []config.Topic) {
 	}
 }
 
+// wantSpoolDefaults fails unless spools is one that differs from a spool's defaults in its dsn alone.
+func wantSpoolDefaults(t *testing.T, spools []spool.Options) {
+	t.Helper()
+	want := spool.DefaultOptions()
+	want.Name, want.DSN = "web", "sqlite:/var/lib/shop/spool.sqlite"
+	if !slices.Equal(spools, []spool.Options{want}) {
+		t.Errorf("an option of the spool is written with another value than its default\n got %+v\nwant %+v", spools, want)
+	}
+}
+
 func TestTheRepositorysFileNamesEveryOptionAndNoOther(t *testing.T) {
 	_, complete := reference(t)
 	var root map[string]any
@@ -97,6 +110,7 @@ func TestTheRepositorysFileNamesEveryOptionAndNoOther(t *testing.T) {
 		"[list.<name>]":              list,
 		"[list.<name>.route.<type>]": table("list", "send_sms", "route", "sms_template"),
 		"[defaults]":                 table("defaults"),
+		"[spool.<name>]":             table("spool", "web"),
 	}
 	elsewhere := map[string][]map[string]any{"[list.<name>]": {topic}, "[defaults]": {topic, list}} // not written again
 	for _, home := range config.Schema() {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sidecar/fastcgi"
+	"sidecar/internal/spool"
 	"sidecar/queue"
 )
 
@@ -19,6 +20,7 @@ const (
 	homeList  = "[list.<name>]"
 	homeRoute = "[list.<name>.route.<type>]"
 	homeBoth  = "[defaults]"
+	homeSpool = "[spool.<name>]"
 )
 
 func topFields(c *Config) []field {
@@ -34,6 +36,7 @@ func topFields(c *Config) []field {
 		{"defaults", nil},
 		{"topic", nil},
 		{"list", nil},
+		{"spool", nil},
 	}
 }
 
@@ -109,6 +112,7 @@ func schema() []home {
 		{homeList, namesOf(listFields(&list))},
 		{homeRoute, namesOf(routeFields(&fastcgi.Target{}))},
 		{homeBoth, namesOf(defaultsFields(&list))},
+		{homeSpool, namesOf(spoolFields(&spool.Options{}, &token))},
 	}
 }
 
