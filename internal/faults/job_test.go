@@ -32,6 +32,10 @@ func newJob(n int) (j job, text string) {
 		j.topic = topicRequest
 	case 0, 5, 11:
 		j.topic = topicShared
+	case 2, 8, 14:
+		j.topic = topicSharded
+	case 4, 10:
+		j.topic = topicAcked
 	}
 	j.uuid, j.fate = fmt.Sprintf("%s-%07d", j.topic, n), fateDone
 	us := n % 7 * 300 // of work
@@ -46,6 +50,9 @@ func newJob(n int) (j job, text string) {
 		j.fate = fateCrashOnce
 	case 49, 56:
 		us = 150_000
+	}
+	if isList(j.topic) {
+		return j, j.listText(n, us)
 	}
 	return j, fmt.Sprintf(`{"uuid":"%s","type":"order_timeout","order_id":%d,"retry":0,"note":"超时关单 \/ 订单","tags":[],"fate":"%s","us":%d}`,
 		j.uuid, 100000+n, j.fate, us)

@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -10,8 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // kindsOfRedis are the faults of the server itself, and those of the way to it. They explain a double only where Redis
@@ -91,39 +88,27 @@ func emptyRedis(ctx context.Context, s *shop) error {
 	}
 	defer s.outage()()
 	pipe := s.rdb.TxPipeline()
-	var texts, records []*redis.StringSliceCmd
+	var all []found
 	for _, topic := range topics {
-		texts = append(texts, pipe.ZRange(ctx, "delay:pool:"+topic, 0, -1), pipe.LRange(ctx, "delay:ready:"+topic, 0, -1), pipe.ZRange(ctx, "delay:running:"+topic, 0, -1))
-		records = append(records, pipe.LRange(ctx, "delay:dead:"+topic, 0, -1))
+		all = append(all, keysOf(topic).find(ctx, pipe))
 	}
 	pipe.FlushAll(ctx)
 	if _, err := pipe.Exec(ctx); err != nil {
 		return err
 	}
-	for _, list := range texts {
-		for _, text := range list.Val() {
-			s.forgot(uuidOf(text))
+	for _, f := range all {
+		left, err := f.left()
+		dead, err2 := f.buried()
+		if err := errors.Join(err, err2); err != nil {
+			return err
 		}
-	}
-	for _, list := range records {
-		for _, record := range list.Val() {
-			var dead struct{ Job json.RawMessage }
-			if err := json.Unmarshal([]byte(record), &dead); err != nil {
-				return fmt.Errorf("a dead record that is no JSON: %w", err)
-			}
-			s.forgot(uuidOf(string(dead.Job)))
-		}
+		s.forgot(left...)
+		s.forgot(dead...)
 	}
 	s.redis.Kill()
 	linger(ctx, s.away()/4)
 	s.redis.Start()
 	return nil
-}
-
-func uuidOf(text string) string {
-	var job struct{ UUID string }
-	_ = json.Unmarshal([]byte(text), &job) // every text is one of ours
-	return job.UUID
 }
 
 // killClients closes the connections of these types, but for the one that asks.

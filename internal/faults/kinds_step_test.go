@@ -30,6 +30,13 @@ var moments = []moment{
 	{"bury", answered},
 	{"renew", answered},
 	{"promote", answered},
+	{"claimlist", answered},
+	{"takeacks", answered},
+	{"requeuelist", asked},
+	{"dropacks", answered},
+	{"requeuelist", answered},
+	{"burylist", asked},
+	{"promotelist", answered},
 }
 
 // kindsOfStep meet a sidecar at one step of a job after the other.

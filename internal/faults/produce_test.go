@@ -84,7 +84,7 @@ func (p *producer) write(ctx context.Context, n int) {
 			due += int64(i * 31 % spreadMS)
 		}
 		jobs = append(jobs, j)
-		adds = append(adds, pipe.ZAdd(ctx, "delay:pool:"+j.topic, redis.Z{Score: float64(due), Member: text}))
+		adds = append(adds, j.push(ctx, pipe, float64(due), text))
 	}
 	_, err = pipe.Exec(ctx)
 	for i, j := range jobs {

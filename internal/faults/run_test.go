@@ -2,7 +2,7 @@ package faults
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"os"
@@ -193,42 +193,22 @@ func (s *shop) evidence(k kind) evidence {
 		forgotten: s.forgotten, marks: s.marks, oldLoses: k.oldLoses != "",
 	}
 	for _, topic := range topics {
-		records, err := s.rdb.LRange(s.t.Context(), "delay:dead:"+topic, 0, -1).Result()
-		if err != nil {
+		pipe := s.rdb.Pipeline()
+		f := keysOf(topic).find(s.t.Context(), pipe)
+		if _, err := pipe.Exec(s.t.Context()); err != nil {
 			s.t.Fatal(err)
 		}
-		for _, record := range records {
-			var r struct{ Job struct{ UUID string } }
-			if err := json.Unmarshal([]byte(record), &r); err != nil || r.Job.UUID == "" {
-				s.t.Errorf("dead holds %s: %v", record, err)
-			}
-			e.dead[r.Job.UUID]++
+		left, err := f.left()
+		dead, err2 := f.buried()
+		if err := errors.Join(err, err2); err != nil {
+			s.t.Errorf("%s: %v", topic, err)
 		}
-		for _, uuid := range s.leftIn(topic) {
+		for _, uuid := range dead {
+			e.dead[uuid]++
+		}
+		for _, uuid := range left {
 			e.left[uuid] = true
 		}
 	}
 	return e
-}
-
-// leftIn returns the uuids in pool, ready and running of a topic.
-func (s *shop) leftIn(topic string) (uuids []string) {
-	s.t.Helper()
-	ctx := s.t.Context()
-	pipe := s.rdb.Pipeline()
-	pool, ready := pipe.ZRange(ctx, "delay:pool:"+topic, 0, -1), pipe.LRange(ctx, "delay:ready:"+topic, 0, -1)
-	running := pipe.ZRange(ctx, "delay:running:"+topic, 0, -1)
-	if _, err := pipe.Exec(ctx); err != nil {
-		s.t.Fatal(err)
-	}
-	for _, texts := range [][]string{pool.Val(), ready.Val(), running.Val()} {
-		for _, text := range texts {
-			var j struct{ UUID string }
-			if err := json.Unmarshal([]byte(text), &j); err != nil || j.UUID == "" {
-				s.t.Errorf("%s holds %s: %v", topic, text, err)
-			}
-			uuids = append(uuids, j.UUID)
-		}
-	}
-	return uuids
 }

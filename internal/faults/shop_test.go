@@ -16,14 +16,15 @@ import (
 	"sidecar/internal/testenv"
 )
 
-// The topics of a shop. The old consumer works on the last one only, so that no loss on the others can be its.
+// The topics of a shop that are of profile delay; those of profile list follow in keys_test.go. The old consumer works on
+// the last one of these only, so that no loss on the others can be its.
 const (
 	topicRequest = "request" // mode request
 	topicWorker  = "worker"  // mode worker
 	topicShared  = "shared"  // mode request, beside the old consumer
 )
 
-var topics = []string{topicRequest, topicWorker, topicShared}
+var topics = []string{topicRequest, topicWorker, topicShared, topicSharded, topicAcked}
 
 // childrenEach is how many children of FPM each sidecar may occupy.
 const childrenEach = 4
@@ -110,12 +111,18 @@ func (s *shop) write(name, content string) (path string) {
 	return path
 }
 
-// depths returns how many texts are in pool, ready and running of all topics, and an error while Redis is away.
+// depths returns how many texts of all topics are to run, and an error while Redis is away.
 func (s *shop) depths(ctx context.Context) (int64, error) {
 	pipe := s.rdb.Pipeline()
 	var counts []*redis.IntCmd
 	for _, topic := range topics {
-		counts = append(counts, pipe.ZCard(ctx, "delay:pool:"+topic), pipe.LLen(ctx, "delay:ready:"+topic), pipe.ZCard(ctx, "delay:running:"+topic))
+		k := keysOf(topic)
+		for _, set := range k.sets {
+			counts = append(counts, pipe.ZCard(ctx, set))
+		}
+		for _, list := range k.lists {
+			counts = append(counts, pipe.LLen(ctx, list))
+		}
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return 0, err

@@ -97,7 +97,7 @@ mode = "worker"
 idle_timeout = "1s"
 
 [topic.shared]
-`, level, p.redis, p.s.fpm.Listen, childrenEach, p.bridge, filepath.Join(p.s.dir, "jobs-"+p.name+".php"), 60000+p.changes)
+%s`, level, p.redis, p.s.fpm.Listen, childrenEach, p.bridge, filepath.Join(p.s.dir, "jobs-"+p.name+".php"), 60000+p.changes, listTables)
 	if err := os.WriteFile(p.config, []byte(text), 0o644); err != nil {
 		p.s.t.Fatal(err)
 	}

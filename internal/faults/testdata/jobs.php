@@ -9,14 +9,14 @@ return function (string $who): Closure {
         if ($job['fate'] === 'warm') {
             return; // not one that is counted
         }
-        $run = sprintf('%s %s %d %d', $job['uuid'], $who, getmypid(), microtime(true) * 1e6);
+        $run = sprintf('%s %s %d %d', $job['uuid'] ?? $job['job_id'], $who, getmypid(), microtime(true) * 1e6);
         $note = function (string $line): void {
             file_put_contents(__DIR__ . '/ledger', $line . "\n", FILE_APPEND);
         };
         $end = function (string $verdict) use ($run, $note): void {
             $note(sprintf('E %s %d %s', $run, microtime(true) * 1e6, $verdict));
         };
-        $note(sprintf('S %s %d %d', $run, $job['retry'] ?? 0, $job['crashes'] ?? 0));
+        $note(sprintf('S %s %d %d', $run, $job['retry'] ?? $job['retry_count'] ?? 0, $job['crashes'] ?? 0));
         usleep($job['us'] ?? 0);
         switch ($job['fate']) {
             case 'crash once':
@@ -25,7 +25,7 @@ return function (string $who): Closure {
                 }
                 break;
             case 'fail once':
-                if (($job['retry'] ?? 0) > 0) {
+                if (($job['retry'] ?? $job['retry_count'] ?? 0) > 0) {
                     break;
                 }
                 // no break
