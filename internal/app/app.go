@@ -19,6 +19,7 @@ import (
 	"sidecar/fastcgi"
 	"sidecar/internal/admin"
 	"sidecar/internal/config"
+	"sidecar/internal/spool"
 	"sidecar/queue"
 )
 
@@ -75,8 +76,10 @@ type app struct {
 	registry *prometheus.Registry
 	queue    *queue.Metrics
 	fastcgi  *fastcgi.Metrics
+	spool    *spool.Metrics
 	pools    *pools
 	series   users
+	spools   users
 	reloads  *prometheus.CounterVec
 
 	mu       sync.Mutex
@@ -93,12 +96,14 @@ func newApp(o Options) *app {
 		registry: reg,
 		queue:    queue.NewMetrics(reg, o.Config.TopicNames()),
 		fastcgi:  fastcgi.NewMetrics(reg, slices.Collect(maps.Keys(o.Config.FPM)), o.Config.TopicNames()),
+		spool:    spool.NewMetrics(reg),
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sidecar_reloads_total", Help: "Reloads of the configuration, by result.",
 		}, []string{"result"}),
 	}
 	a.pools = newPools(a.fastcgi, a.log)
 	a.series = users{gone: a.queue.Forget}
+	a.spools = users{gone: a.spool.Forget}
 	for _, result := range []string{reloadDone, reloadSame, reloadRefused} {
 		a.reloads.WithLabelValues(result)
 	}

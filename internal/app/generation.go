@@ -15,6 +15,7 @@ import (
 
 	"sidecar/fastcgi"
 	"sidecar/internal/config"
+	"sidecar/internal/spool"
 	"sidecar/queue"
 )
 
@@ -28,6 +29,7 @@ type generation struct {
 	outages *queue.Outages
 	pools   map[string]*openPool
 	topics  []*topic
+	spools  []*spool.Runner
 
 	leaving chan struct{} // closed: take nothing new
 	leave   func()        // closes it, once
@@ -86,6 +88,7 @@ func (a *app) newGeneration(ctx context.Context, cfg *config.Config) (*generatio
 	for _, t := range cfg.Topics {
 		g.topics = append(g.topics, a.newTopic(g, t))
 	}
+	g.spools = a.newSpools(g)
 	if err := a.pools.start(ctx, g.pools, cfg.FPM); err != nil {
 		a.retire(g)
 		return nil, err
@@ -135,6 +138,7 @@ func (a *app) retire(g *generation) {
 		t.fpm.Remove()
 		a.series.leave(t.name)
 	}
+	a.retireSpools(g)
 	a.pools.release(g.pools)
 	_, _ = g.rdb.Close(), g.eyes.Close()
 }
@@ -175,6 +179,9 @@ func (g *generation) run(take, work context.Context) error {
 	g.setStarted()
 	notifyReady()
 	helpers.Go(func() { g.waker.Run(take) })
+	for _, s := range g.spools {
+		helpers.Go(func() { s.Run(take) })
+	}
 	var topics sync.WaitGroup
 	for _, t := range g.topics {
 		topics.Go(func() { g.runTopic(take, work, t) })

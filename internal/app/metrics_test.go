@@ -60,6 +60,7 @@ func exportedMetrics(t *testing.T) (metrics []string) {
 		Version: "v-test",
 		Log:     slog.New(slog.DiscardHandler),
 	})
+	a.spool.Add("web")
 	store := queue.NewStore(testenv.Redis(t).Client(), "", opts)
 	a.setCurrent(&generation{topics: []*topic{{name: opts.Topic, store: store}}})
 	families, err := prometheus.Gatherer(a.registry).Gather()

@@ -58,7 +58,7 @@ type call struct {
 }
 
 func verbs() []verb {
-	return []verb{runVerb(), reloadVerb(), checkVerb(), handbackVerb(), pushVerb(), replayVerb(), deadVerb(), statusVerb(), tryVerb(), versionVerb()}
+	return []verb{runVerb(), reloadVerb(), checkVerb(), handbackVerb(), pushVerb(), replayVerb(), deadVerb(), statusVerb(), spoolVerb(), tryVerb(), versionVerb()}
 }
 
 // Main runs the verb named in args and returns the process's exit code.

@@ -25,7 +25,7 @@ func sidecar(t *testing.T, stdin string, args ...string) outcome {
 
 func TestHelpTeaches(t *testing.T) {
 	overview := sidecar(t, "", "--help")
-	for _, verb := range []string{"run", "reload", "check", "push", "replay", "dead", "handback", "status", "try", "version"} {
+	for _, verb := range []string{"run", "reload", "check", "push", "replay", "dead", "handback", "status", "spool", "try", "version"} {
 		if overview.code != 0 || !strings.Contains(overview.stdout, "\n  "+verb) {
 			t.Errorf("--help (exit %d) does not list %s:\n%s", overview.code, verb, overview.stdout)
 		}
@@ -56,6 +56,10 @@ func TestWrongArgumentsExitWithTwo(t *testing.T) {
 		"dead of what":     {[]string{"dead", "list"}, "want list and a topic"},
 		"dead bury":        {[]string{"dead", "bury", "t"}, "want list and a topic"},
 		"dead no limit":    {[]string{"dead", "list", "t", "--limit", "0"}, "at least 1"},
+		"spool of what":    {[]string{"spool", "web"}, "want drain or status and a spool"},
+		"spool do what":    {[]string{"spool", "fill", "web"}, "want drain or status and a spool"},
+		"spool, bad limit": {[]string{"spool", "drain", "web", "--limit", "-1"}, "zero or more"},
+		"spool, bad rate":  {[]string{"spool", "drain", "web", "--rate", "-2"}, "zero or more"},
 		"try without job":  {[]string{"try", "t"}, "want a topic and a job"},
 		"missing file":     {[]string{"check", "-c", "/nonexistent.toml"}, "/nonexistent.toml"},
 		"push, no file":    {[]string{"push", "t", "-c", "/nonexistent.toml"}, "/nonexistent.toml"},

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"sidecar/compat"
 	"sidecar/internal/spool"
+	"sidecar/queue"
 )
 
 func spoolFields(o *spool.Options, passwordFile *string) []field {
@@ -47,4 +49,15 @@ func (b *builder) buildSpool(name string, t *table) spool.Options {
 	}
 	t.faults(o.Validate())
 	return o
+}
+
+// PoolUnits returns the units of the pools whose scores are not in milliseconds, by key without the client-side prefix.
+func (c *Config) PoolUnits() map[string]queue.ScoreUnit {
+	units := make(map[string]queue.ScoreUnit)
+	for _, t := range c.Topics {
+		if t.Queue.List == nil && t.Queue.ScoreUnit != queue.Milliseconds {
+			units[compat.NewDelayKeys("", t.Name).Pool] = t.Queue.ScoreUnit
+		}
+	}
+	return units
 }

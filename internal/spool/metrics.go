@@ -12,10 +12,10 @@ type Metrics struct {
 	faults  *prometheus.CounterVec // spool
 }
 
-// NewMetrics registers the metrics of these spools with reg. Every series exists from the start.
-func NewMetrics(reg prometheus.Registerer, spools []string) *Metrics {
+// NewMetrics registers the spools' metrics with reg.
+func NewMetrics(reg prometheus.Registerer) *Metrics {
 	factory := promauto.With(reg)
-	m := &Metrics{
+	return &Metrics{
 		drained: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "sidecar_spool_drained_rows_total", Help: "Rows of the spool whose jobs this process has brought in.",
 		}, []string{"spool"}),
@@ -26,13 +26,9 @@ func NewMetrics(reg prometheus.Registerer, spools []string) *Metrics {
 			Name: "sidecar_spool_errors_total", Help: "Drains of the spool that did not come to their end, or left rows behind.",
 		}, []string{"spool"}),
 	}
-	for _, name := range spools {
-		m.Add(name)
-	}
-	return m
 }
 
-// Add makes the series of a spool, unless they are there. A reload may bring new ones.
+// Add makes the series of a spool, unless they are there, so that they exist from its start.
 func (m *Metrics) Add(spool string) {
 	m.drained.WithLabelValues(spool)
 	m.left.WithLabelValues(spool)
