@@ -83,9 +83,13 @@ func JoinClaim(shard int, id, text string) string {
 	return strconv.Itoa(shard) + "-" + id + "\n" + text
 }
 
-// SplitClaim undoes [JoinClaim]; id includes the shard. An entry without an id is all text.
+// SplitClaim undoes [JoinClaim]; id includes the shard. An entry without an id is all text, its line feeds included.
 func SplitClaim(entry string) (id, text string) {
-	if id, text, ok := strings.Cut(entry, "\n"); ok {
+	digits := 0
+	for digits < len(entry) && isDigit(entry[digits]) {
+		digits++
+	}
+	if id, text, ok := strings.Cut(entry, "\n"); ok && digits > 0 && strings.HasPrefix(id[digits:], "-") {
 		return id, text
 	}
 	return "", entry

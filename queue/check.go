@@ -119,6 +119,9 @@ func (s *Store) Check(ctx context.Context) error {
 		if s.marks() && s.opts.List == nil {
 			keys = append(keys, s.keys.mark(checkUUID))
 		}
+		if s.opts.List != nil {
+			keys = append(keys, s.keys.reasons)
+		}
 		if err := s.checkKeys(ctx, keys); err != nil {
 			return err
 		}
@@ -148,13 +151,21 @@ func (s *Store) checkKeys(ctx context.Context, keys []string) error {
 	return fmt.Errorf("topic %s: this user may not run %s: grant the commands with ACL SETUSER", s.opts.Topic, strings.Join(names, ", "))
 }
 
-// checkAcks is Check for acks: it takes one that no job has, and drops it again.
+// checkAcks is Check for acks: it takes one that no job has, keeps it young, and drops it again.
 func (s *Store) checkAcks(ctx context.Context) error {
-	ack := []Ack{{UUID: checkUUID, Text: compat.JoinClaim(0, checkUUID, "")}}
-	if _, err := s.TakeAcks(ctx, ack); err != nil {
-		return err
+	ack := Ack{UUID: checkUUID, Text: compat.JoinClaim(0, checkUUID, "")}
+	_, err := s.TakeAcks(ctx, []Ack{ack})
+	if err == nil {
+		err = s.keepAcks(ctx, []Renewal{{Text: ack.Text, UUID: ack.UUID}}, []bool{false})
 	}
-	return s.dropAcks(ctx, ack)
+	if err == nil {
+		err = s.dropAcks(ctx, []Ack{ack})
+	}
+	if FaultOf(err) == NoPerm {
+		return fmt.Errorf("topic %s: this user may not use acks such as %s: grant the keys and the command with ACL SETUSER: %w",
+			s.opts.Topic, s.keys.mark(checkUUID), err)
+	}
+	return err
 }
 
 // clusterHint mends a configuration that takes a Cluster's node for a server that stands alone.

@@ -96,7 +96,7 @@ func (k *Keeper) renewals() (owners []*held, renewals []Renewal) {
 		next := h.leases[len(h.leases)-1]
 		for _, lease := range h.leases[:len(h.leases)-1] {
 			owners = append(owners, h)
-			renewals = append(renewals, Renewal{Text: h.text, Held: lease, Next: next})
+			renewals = append(renewals, Renewal{Text: h.text, Held: lease, Next: next, UUID: h.job.UUID()})
 		}
 	}
 	return owners, renewals

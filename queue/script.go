@@ -55,6 +55,8 @@ var (
 	takeAcksLua string
 	//go:embed lua/dropacks.lua
 	dropAcksLua string
+	//go:embed lua/keepacks.lua
+	keepAcksLua string
 
 	promoteScript      = newScript(promoteLua)
 	claimScript        = newScript(claimLua)
@@ -78,6 +80,7 @@ var (
 	replayListScript   = newScript(replayListLua)
 	takeAcksScript     = newScript(takeAcksLua)
 	dropAcksScript     = newScript(dropAcksLua)
+	keepAcksScript     = newScript(keepAcksLua)
 )
 
 // script is a Lua script and the name Redis's cache has for it.

@@ -75,6 +75,9 @@ func (s *Store) explain(ctx context.Context, err error) error {
 	for _, ready := range s.keys.ready {
 		want = append(want, kindOf{ready, "list"})
 	}
+	if s.keys.reasons != "" {
+		want = append(want, kindOf{s.keys.reasons, "list"})
+	}
 	for _, w := range want {
 		kind, typeErr := s.rdb.Type(ctx, w.key).Result()
 		if typeErr == nil && kind != "none" && kind != w.kind {

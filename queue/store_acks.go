@@ -145,21 +145,27 @@ func (s *Store) ackDone(ctx context.Context, list []Completion) ([]Completion, e
 	return left, nil
 }
 
-// keepAcks keeps the acks of renewed claims young.
+// keepAcks keeps the acks of renewed claims young, where they are theirs.
 func (s *Store) keepAcks(ctx context.Context, list []Renewal, lost []bool) error {
 	if !s.acked() {
 		return nil
 	}
-	_, err := s.rdb.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for i, r := range list {
-			if r.UUID != "" && !lost[i] {
-				pipe.Expire(ctx, s.keys.mark(r.UUID), ackTTL*time.Second)
-			}
+	acks := make([]Ack, 0, len(list))
+	for i, r := range list {
+		if !lost[i] {
+			acks = append(acks, Ack{r.UUID, r.Text})
 		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("renew acks of %s: %w", s.opts.Topic, err)
+	}
+	for part := range s.ackParts(acks) {
+		keys := make([]string, len(part))
+		args := make([]any, 1, 1+len(part))
+		args[0] = ackTTL
+		for i, at := range part {
+			keys[i], args = s.keys.mark(acks[at].UUID), append(args, acks[at].says())
+		}
+		if _, err := s.call(ctx, "renew acks of", keepAcksScript, keys, args...); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ for i = 2, #ARGV, 5 do
     result = 3
   end
   if result == 1 or result == 5 then
-    local added = redis.pcall('LPUSH', KEYS[2], (claim:gsub('^[^\n]*\n', '', 1)))
+    local added = redis.pcall('LPUSH', KEYS[2], (claim:gsub('^%d+%-[^\n]*\n', '', 1)))
     if type(added) == 'table' then
       result = added.err
     else

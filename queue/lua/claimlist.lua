@@ -21,6 +21,7 @@ local reply = {string.format('%d%06d', t[1], t[2]), '', 0, 0}
 redis.call('ZREMRANGEBYRANK', KEYS[1], 1, 0) -- as in promote: meet every refusal first
 local most, limit, right = tonumber(ARGV[1]), tonumber(ARGV[3]), ARGV[4] == 'RIGHT'
 local n, bytes, want, taken = 0, 0, 1, {}
+for i = 2, most == 0 and #KEYS or 0 do redis.call('LRANGE', KEYS[i], 1, 0) end
 repeat -- one of each list, then ever more at a time, so that large ones do not fill Redis's memory
   local before = n
   for k = 0, #KEYS - 2 do

@@ -5,7 +5,8 @@
 -- KEYS[2]  ready    LIST    texts
 -- KEYS[3]  running  ZSET    texts; score = lease, the deadline in ms
 -- KEYS[4]  dead     LIST    dead records
--- KEYS[5]  mark     STRING  an idempotency mark that no job has; absent where marks are not used
+-- KEYS[5]  mark     STRING  an idempotency mark that no job has; absent where marks are not used. In profile
+--                           list the reasons, so that Redis is asked for that key, too
 -- ARGV[1]  1 = for profile list, else 0
 --
 -- Returns the names of the refused commands.
@@ -43,7 +44,7 @@ if try('ltrim', redis.pcall('LTRIM', KEYS[2], 0, -1)) then
   if try('rpush', length) and type(length) == 'number' then redis.call('LTRIM', KEYS[2], 0, -2) end
 end
 if ARGV[1] == '1' then try('lrem', redis.pcall('LREM', KEYS[4], -1, 'sidecar: no text')) end
-if #KEYS == 5 then
+if #KEYS == 5 and ARGV[1] == '0' then
   try('get', redis.pcall('GET', KEYS[5]))
   try('mget', redis.pcall('MGET', KEYS[5])) -- not of a script: before a job runs its mark is looked for
   try('set', redis.pcall('SET', KEYS[5], '', 'EX', 1))

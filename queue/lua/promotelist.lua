@@ -18,7 +18,7 @@ repeat
   local most = math.min(8, ARGV[1] - moved)
   local some = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', due, 'WITHSCORES', 'LIMIT', 0, most)
   for i = 1, #some, 2 do
-    local shard, text = some[i]:match('^(%d+)[^\n]*\n(.*)$')
+    local shard, text = some[i]:match('^(%d+)%-[^\n]*\n(.*)$')
     local list = 2 + (shard or 0) % (#KEYS - 1)
     redis.call('LPUSH', KEYS[list], text or some[i])
     redis.call('ZREM', KEYS[1], some[i])

@@ -13,18 +13,22 @@ if redis.replicate_commands then redis.replicate_commands() end
 local reply, keep = {}, ARGV[2] * 1000
 for i = 1, #KEYS do
   local found = redis.pcall('GET', KEYS[i])
-  local age = found and keep - redis.call('PTTL', KEYS[i]) or keep
-  if age < 0 or age > keep then -- kept for ever, or for longer than the old worker does: from now on it gets old
-    redis.call('EXPIRE', KEYS[i], ARGV[2])
-    age = 0
-  end
+  local odd = type(found) == 'table' -- of another type: somebody's all the same
+  if odd and not found.err:find('WRONGTYPE') then return found end
   if found == ARGV[3] then
     reply[i] = -1
-  elseif not found or found == ARGV[i + 3] or age >= tonumber(ARGV[1]) then
-    redis.call('SET', KEYS[i], ARGV[i + 3], 'EX', ARGV[2])
-    reply[i] = 0
   else
-    reply[i] = ARGV[1] - age
+    local age = found and keep - redis.call('PTTL', KEYS[i]) or keep
+    if age < 0 or age > keep then -- kept for ever, or for longer than the old worker does: from now on it gets old
+      redis.call('EXPIRE', KEYS[i], ARGV[2])
+      age = 0
+    end
+    if not found or found == ARGV[i + 3] or age >= tonumber(ARGV[1]) then
+      redis.call('SET', KEYS[i], ARGV[i + 3], 'EX', ARGV[2])
+      reply[i] = 0
+    else
+      reply[i] = ARGV[1] - age
+    end
   end
 end
 return reply
