@@ -39,6 +39,12 @@
 // behind it has not begun once the worker is known to be gone, and goes to others. Until then, or where that cannot
 // be known, nobody else gets it.
 //
+// # Routes
+//
+// Jobs of profile list name their type, and [TopicOptions].Routes say which code runs it (CONTRACT 2). One crew serves all routes
+// of a topic: the frame of a job names its target, so that no worker is tied to a type. A job that no route is for is
+// rejected before anything starts. The gate is the topic's: what is missing of one route shuts it, and the reason names the route.
+//
 // # Raw mode
 //
 // With bridge = false FPM runs the team's script itself. Then there is no hello and no sign: success_body must

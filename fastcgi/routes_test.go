@@ -266,7 +266,7 @@ func TestRoutesOfAChrootedPool(t *testing.T) {
 func TestADeployedBridgeThatIsTooOldForRoutesRunsNothing(t *testing.T) {
 	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{})
-	old := strings.ReplaceAll(string(phpclient.Bridge), `self::$order['routes']`, "false")
+	old := strings.ReplaceAll(string(phpclient.Bridge), `(bool) $order['routes']`, "false")
 	if old == string(phpclient.Bridge) {
 		t.Fatal("the bridge looks at its order in some other way")
 	}

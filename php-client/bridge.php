@@ -2218,8 +2218,17 @@ namespace Sidecar\Bridge {
         /** @var bool Whether the job in hand is run by including the script. */
         private static $includes = false;
 
-        /** @var int What the job in hand may take. */
-        private static $timeoutMs = 0;
+        /** @var bool Whether the job in hand is a script's, included or by the callable that it returned. */
+        private static $isScript = false;
+
+        /** @var bool Whether each job names what runs it. */
+        private static $routes = false;
+
+        /** @var int What a job may take that does not say. */
+        private static $usualMs = 0;
+
+        /** @var int What the CPU time is limited for; -1: that is to be set anew. */
+        private static $armedMs = 0;
 
         /** @var int The job in hand, or 0. */
         private static $job = 0;
@@ -2269,6 +2278,8 @@ namespace Sidecar\Bridge {
                 }
             }
             self::$order = $order;
+            self::$routes = (bool) $order['routes'];
+            self::$usualMs = (int) $order['timeout_ms'];
             $link = Link::open($order['socket'], (int) $order['frame_limit']);
             if ($link === null) {
                 return Verdict::unavailable('cannot connect to ' . $order['socket'] . ': ' . Php::$warning);
@@ -2308,13 +2319,13 @@ namespace Sidecar\Bridge {
             if (self::$over) {
                 return;
             }
-            if (!self::$order['routes']) {
-                self::$target = new Target(self::$order['call'], self::$order['script']);
-                self::$target->find();
-                self::$includes = self::$target->includes();
+            if (!self::$routes) {
+                $target = new Target(self::$order['call'], self::$order['script']);
+                $target->find();
+                self::aim($target);
             }
             self::$globals = \array_keys($GLOBALS);
-            self::arm((int) self::$order['timeout_ms']);
+            self::arm(self::$usualMs);
             $bootMs = \round(Php::now() - self::$startedAt, 3);
             self::$output->booted();
             self::$footing = new Footing();
@@ -2485,7 +2496,7 @@ namespace Sidecar\Bridge {
             $now = \microtime(true);
             self::$verdict = null;
             self::$rested = false;
-            $timeoutMs = (int) ($header['timeout_ms'] ?? self::$order['timeout_ms']);
+            $timeoutMs = $header['timeout_ms'] ?? self::$usualMs;
             $server = [
                 'SIDECAR_UUID' => (string) ($header['uuid'] ?? ''),
                 'SIDECAR_TRIES' => (string) ($header['tries'] ?? 0),
@@ -2494,7 +2505,7 @@ namespace Sidecar\Bridge {
                 'REQUEST_TIME' => (int) $now,
                 'REQUEST_TIME_FLOAT' => $now,
             ];
-            if (self::$order['routes']) {
+            if (self::$routes) {
                 $server += self::goTo((string) ($header['call'] ?? ''), (string) ($header['script'] ?? ''));
                 $server['SIDECAR_TIMEOUT_MS'] = (string) $timeoutMs;
             }
@@ -2505,28 +2516,33 @@ namespace Sidecar\Bridge {
             }
             \error_clear_last();
             self::$startedAt = Php::now();
-            if ($timeoutMs !== self::$timeoutMs || self::$startedAt - self::$armedAt > self::REARM_AFTER_MS) {
+            if ($timeoutMs !== self::$armedMs || self::$startedAt - self::$armedAt > self::REARM_AFTER_MS) {
                 self::arm($timeoutMs);
             }
             self::$footing->unmute();
+        }
+
+        private static function aim(?Target $target): void
+        {
+            self::$target = $target;
+            self::$isScript = $target !== null && $target->isScript();
+            self::$includes = $target !== null && $target->includes();
         }
 
         /** Makes what the job names its target, and returns what $_SERVER says of it. */
         private static function goTo(string $call, string $script): array
         {
             $name = $call . $script; // one of them is ''
+            self::aim(null);
             try {
-                self::$target = null;
-                self::$includes = false;
-                self::$target = self::$targets[$name]
+                self::$targets[$name] = self::$targets[$name]
                     ?? new Target($call, Order::realPath('script', $script));
-                self::$targets[$name] = self::$target;
-                self::$includes = self::$target->includes();
             } catch (Missing $missing) {
                 self::$missing = $missing;
                 return [];
             }
-            if (!self::$target->isScript()) {
+            self::aim(self::$targets[$name]);
+            if (!self::$isScript) {
                 self::$called = true;
                 return [];
             }
@@ -2551,8 +2567,8 @@ namespace Sidecar\Bridge {
             $answer = self::answer();
             self::$footing->mute();
             self::$footing->restore();
-            if (self::$timeoutMs !== (int) self::$order['timeout_ms']) {
-                self::$timeoutMs = -1; // max_execution_time has been put back: the next job is to be armed
+            if (self::$armedMs !== self::$usualMs) {
+                self::$armedMs = -1; // max_execution_time has been put back
             }
             \flush(); // what went to STDERR arrives before the verdict
             self::$link->send('V', \pack('N', self::$job) . $answer);
@@ -2565,7 +2581,7 @@ namespace Sidecar\Bridge {
         {
             for ($i = 0; $i < self::TIDY_ATTEMPTS; $i++) {
                 try {
-                    if (self::$target !== null && self::$target->isScript()) {
+                    if (self::$isScript) {
                         self::dropGlobals();
                     }
                     if (self::$hasSessions && \session_id() !== '') {
@@ -2697,7 +2713,7 @@ namespace Sidecar\Bridge {
         private static function arm(int $ms): void
         {
             self::$armedAt = Php::now();
-            self::$timeoutMs = $ms;
+            self::$armedMs = $ms;
             if ($ms > 0 && Php::has('set_time_limit')) {
                 \set_time_limit((int) \ceil($ms / 1000) + 1);
             }
