@@ -21,6 +21,9 @@ final class PhpRedisConnection implements Connection
     /** @var string */
     private $name;
 
+    /** @var bool Whether phpredis is about to connect anew. */
+    private $failed = false;
+
     /**
      * @param \Redis|\RedisCluster $redis
      * @param bool                 $mayPack whether a serializer and a compression are all right
@@ -53,7 +56,7 @@ final class PhpRedisConnection implements Connection
 
     public function addIn(string $key, int $unit, array $rows): void
     {
-        $this->guard('EVALSHA');
+        $this->guard();
         foreach ($rows as $i => $row) {
             $rows[$i][1] = $this->member($row[1]);
         }
@@ -67,7 +70,7 @@ final class PhpRedisConnection implements Connection
 
     public function addAt(string $key, array $rows): void
     {
-        $this->guard('ZADD');
+        $this->guard();
         $arguments = [$key];
         foreach ($rows as [$score, $text]) {
             $arguments[] = (float) $score;
@@ -78,14 +81,15 @@ final class PhpRedisConnection implements Connection
 
     public function push(string $key, array $texts): void
     {
-        $this->guard('LPUSH');
+        $this->guard();
         self::mustBeCount('LPUSH', $this->call('LPUSH', \array_merge([$key], \array_values($texts))));
     }
 
-    /** Refuses a connection that would write something else than asked for, or at another time. */
-    private function guard(string $command): void
+    /** Refuses a connection that would write something else than asked for, or at another time, or elsewhere. */
+    private function guard(): void
     {
         try {
+            $this->reopen();
             $mode = $this->redis->getMode();
             $packs = $this->packs();
         } catch (\Exception $unconnected) {
@@ -96,6 +100,47 @@ final class PhpRedisConnection implements Connection
         }
         if ($packs && !$this->mayPack) {
             throw UnsuitableConnection::packing($this->option('OPT_SERIALIZER') !== 0 ? 'serializer' : 'compression');
+        }
+    }
+
+    /**
+     * phpredis connects anew by itself and logs in again, but it forgets the database, and what it reads may still be the
+     * answer to something else (both seen in 5.3.7).
+     */
+    private function reopen(): void
+    {
+        if (!$this->failed) {
+            return;
+        }
+        if ($this->redis instanceof \Redis) {
+            $word = \bin2hex(\random_bytes(8));
+            if ($this->redis->rawCommand('ECHO', $word) !== $word) {
+                $this->redis->close();
+                throw new \RedisException('out of step');
+            }
+            $db = $this->redis->getDbNum();
+            if ($db !== 0 && !$this->redis->select($db)) {
+                throw new \RedisException('select: ' . $this->redis->getLastError());
+            }
+        }
+        $this->failed = false;
+    }
+
+    /**
+     * phpredis hangs up when it has waited in vain for a number. For a script's answer it does not, and takes the late one
+     * for that to the next command. To close what is closed would connect, and wait once more.
+     */
+    private function hangUp(\Exception $failure): void
+    {
+        $this->failed = true;
+        $open = \preg_match('/^(socket|protocol) error/', $failure->getMessage()) === 1;
+        if (!$open && $this->redis instanceof \Redis) {
+            return;
+        }
+        try {
+            $this->redis->close();
+        } catch (\Exception $gone) {
+            return;
         }
     }
 
@@ -119,6 +164,7 @@ final class PhpRedisConnection implements Connection
             if (ErrorReply::is($thrown->getMessage())) {
                 return \ltrim($thrown->getMessage(), '-');
             }
+            $this->hangUp($thrown);
             throw ConnectionFailed::during($command, $thrown);
         }
         return $reply === false ? (string) $this->redis->getLastError() : $reply;

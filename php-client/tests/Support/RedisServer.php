@@ -57,13 +57,23 @@ final class RedisServer
             ['redis-server', '--port', '0', '--unixsocket', $this->socket(), '--save', '', '--dir', $this->dir],
             $this->options
         ), [['file', '/dev/null', 'r'], $none, $none], $pipes);
-        Poll::until('redis-server answers', function (): bool {
-            try {
-                return \file_exists($this->socket()) && (bool) $this->client()->ping();
-            } catch (\RedisException $notYet) {
-                return false;
-            }
-        });
+        try {
+            Poll::until('redis-server answers', function (): bool {
+                return $this->answers();
+            });
+        } catch (\RuntimeException $failure) {
+            $this->kill();
+            throw $failure;
+        }
+    }
+
+    private function answers(): bool
+    {
+        try {
+            return \file_exists($this->socket()) && (bool) $this->client()->ping();
+        } catch (\RedisException $notYet) {
+            return false;
+        }
     }
 
     /** It takes connections and answers nobody, like a machine that hangs. */
