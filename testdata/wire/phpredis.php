@@ -23,7 +23,7 @@ try {
     while (($line = fgets(STDIN)) !== false) {
         $words = explode(' ', rtrim($line, "\n"));
         if ($argv[1] === 'unpack') {
-            $text = $encodings->unpack(base64_decode($words[1]), ...$forms[$words[0]]);
+            $text = $encodings->unpack(base64_decode($words[1]), ...$forms[$words[0]] ?? ['', '']); // plain
             echo is_string($text) ? base64_encode($text) : 'no text', "\n";
             continue;
         }

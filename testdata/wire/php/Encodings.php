@@ -131,6 +131,14 @@ final class Encodings
         return $serializer === 'msgpack' ? msgpack_unpack($value) : $value;
     }
 
+    /** Sets the options of a form that this phpredis knows. */
+    public function choose(string $form): void
+    {
+        $words = explode('+', $form);
+        $compression = isset(self::COMPRESSIONS[end($words)]) ? end($words) : '';
+        $this->set(isset(self::SERIALIZERS[$words[0]]) ? $words[0] : '', $compression, 0);
+    }
+
     private function set(string $serializer, string $compression, int $level): void
     {
         $this->redis->setOption(\Redis::OPT_SERIALIZER, self::SERIALIZERS[$serializer] ?? \Redis::SERIALIZER_NONE);
