@@ -16,6 +16,7 @@ need() {
 
 on_path() { command -v "$1"; }
 has_fpm() { compgen -G '/usr/sbin/php-fpm*' || command -v php-fpm; } # Debian puts the version into the name
+has_mariadbd() { [ -x /usr/sbin/mariadbd ] || command -v mariadbd; }
 php_has() { php --ri "$1"; }
 has_headers() { gcc -E - <<<'#include <stdlib.h>'; }
 
@@ -27,6 +28,9 @@ need_test() {
   need php-msgpack php_has msgpack
   need php-mbstring php_has mbstring
   need php-sqlite3 php_has pdo_sqlite
+  need php-mysql php_has pdo_mysql
+  need mariadb-server-core has_mariadbd # the core has no service that would start by itself
+  need mariadb-client-core on_path my_print_defaults
   need phpunit on_path phpunit
   need systemd on_path systemd-analyze
 }
