@@ -58,9 +58,10 @@ func (p *tap) serve(n int, client net.Conn, upstream string) {
 		return
 	}
 	defer func() { _ = server.Close() }()
-	go func() { // ends with the worker, and ends with it what follows
+	go func() { // ends with the worker
 		_, _ = io.Copy(server, client)
-		_ = server.Close()
+		// Redis hears that, answers no more, and closes: what it had answered by then still comes, and counts.
+		_ = server.(*net.TCPConn).CloseWrite()
 	}()
 	buf := make([]byte, 64<<10)
 	for {
