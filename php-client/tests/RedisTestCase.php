@@ -53,6 +53,9 @@ abstract class RedisTestCase extends TestCase
     {
         $content = [];
         foreach ($this->redis->keys('*') as $key) {
+            if ($this->redis->type($key) === \Redis::REDIS_STRING) {
+                continue;
+            }
             $content[$key] = $this->redis->type($key) === \Redis::REDIS_ZSET
                 ? $this->redis->zRange($key, 0, -1)
                 : $this->redis->lRange($key, 0, -1);

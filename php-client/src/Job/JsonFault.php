@@ -28,7 +28,7 @@ final class JsonFault
     private static function search($value, string $path, int $depth): ?UnableToEncodeJob
     {
         if ($depth >= self::DEPTH) {
-            return UnableToEncodeJob::at(\strstr($path, '.', true) . '…', 'nested deeper than ' . self::DEPTH . ' levels');
+            return UnableToEncodeJob::at((string) \strstr($path, '.', true), 'nested deeper than 512 levels');
         }
         if ($value instanceof \JsonSerializable) {
             return self::search($value->jsonSerialize(), $path, $depth + 1);

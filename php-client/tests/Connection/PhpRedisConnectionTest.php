@@ -91,9 +91,10 @@ final class PhpRedisConnectionTest extends RedisTestCase
             $redis = $server->client();
             $redis->setOption(\Redis::OPT_SERIALIZER, \Redis::SERIALIZER_PHP);
             $redis->setOption(\Redis::OPT_READ_TIMEOUT, '0.1');
-            foreach ([$redis, static function () use ($redis): \Redis {
+            $factory = static function () use ($redis): \Redis {
                 return $redis;
-            }] as $given) {
+            };
+            foreach ([$redis, $factory] as $given) {
                 $spool = new ListSpool();
                 $producer = self::producer(['serialized' => 'allow', 'spool' => $spool], $given);
                 $producer->later('orders', '{"uuid":"u-0"}', 0);

@@ -4,10 +4,11 @@ declare(strict_types=1);
 
 // Stands in for APCu in one process: what ApcuState uses, with the same answers.
 
-final class FakeApcu
+/** The one place of the values. */
+function &fake_apcu(): array
 {
-    /** @var array<string, mixed> */
-    public static $values = [];
+    static $values = [];
+    return $values;
 }
 
 function apcu_enabled(): bool
@@ -17,35 +18,40 @@ function apcu_enabled(): bool
 
 function apcu_fetch($key)
 {
-    return FakeApcu::$values[$key] ?? false;
+    $values = &fake_apcu();
+    return $values[$key] ?? false;
 }
 
 function apcu_add($key, $value): bool
 {
-    if (isset(FakeApcu::$values[$key])) {
+    $values = &fake_apcu();
+    if (isset($values[$key])) {
         return false;
     }
-    FakeApcu::$values[$key] = $value;
+    $values[$key] = $value;
     return true;
 }
 
 function apcu_inc($key)
 {
-    return FakeApcu::$values[$key] = (FakeApcu::$values[$key] ?? 0) + 1;
+    $values = &fake_apcu();
+    return $values[$key] = ($values[$key] ?? 0) + 1;
 }
 
 function apcu_cas($key, $old, $new): bool
 {
-    if ((FakeApcu::$values[$key] ?? null) !== $old) {
+    $values = &fake_apcu();
+    if (($values[$key] ?? null) !== $old) {
         return false;
     }
-    FakeApcu::$values[$key] = $new;
+    $values[$key] = $new;
     return true;
 }
 
 function apcu_delete($key): bool
 {
-    $was = isset(FakeApcu::$values[$key]);
-    unset(FakeApcu::$values[$key]);
+    $values = &fake_apcu();
+    $was = isset($values[$key]);
+    unset($values[$key]);
     return $was;
 }
