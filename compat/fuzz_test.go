@@ -164,6 +164,9 @@ func FuzzPHPString(f *testing.F) {
 		if err := json.Unmarshal(quoted, &back); err != nil {
 			t.Fatalf("%q: %v", quoted, err)
 		}
+		if read, err := compat.ParsePHPString(string(quoted)); read != back || err != nil {
+			t.Fatalf("%q is read as %q, %v", quoted, read, err)
+		}
 		if want := compat.Cut(s, len(s)); back != want || utf8.ValidString(s) && back != s {
 			t.Fatalf("%q comes back as %q", s, back)
 		}
