@@ -4,38 +4,25 @@ declare(strict_types=1);
 
 namespace Sidecar\Tests;
 
-use Redis;
 use RuntimeException;
-use Sidecar\Tests\Support\Poll;
+use Sidecar\Tests\Support\RedisServer;
 
 /**
  * How each example enqueues, with a real Redis.
  */
 final class ExamplesEnqueueTest extends ExampleTestCase
 {
-    /** @var resource */
+    /** @var RedisServer */
     private static $server;
-
-    /** @var int */
-    private static $port;
 
     public static function setUpBeforeClass(): void
     {
-        $free = \stream_socket_server('tcp://127.0.0.1:0');
-        self::$port = (int) \substr((string) \strrchr((string) \stream_socket_get_name($free, false), ':'), 1);
-        \fclose($free);
-        $quiet = ['file', '/dev/null', 'r+'];
-        $command = ['redis-server', '--port', (string) self::$port, '--save', '', '--bind', '127.0.0.1'];
-        self::$server = \proc_open($command, [$quiet, $quiet, $quiet], $pipes, \sys_get_temp_dir());
-        Poll::until('redis-server answers', static function (): bool {
-            return \is_resource(@\stream_socket_client('tcp://127.0.0.1:' . self::$port));
-        });
+        self::$server = new RedisServer();
     }
 
     public static function tearDownAfterClass(): void
     {
-        \proc_terminate(self::$server);
-        \proc_close(self::$server);
+        self::$server->remove();
         parent::tearDownAfterClass();
     }
 
@@ -47,11 +34,9 @@ final class ExamplesEnqueueTest extends ExampleTestCase
         $shop = self::project($example);
         $shop->write('runtime/container/scan.cache', '');
         $prefix = self::prefixIn((string) \file_get_contents($shop->path('sidecar.toml')));
-        $url = 'redis://127.0.0.1:' . self::$port . ($prefix === '' ? '' : '?prefix=' . $prefix);
         $code = 'require "' . $shop->path($bootstrap) . '"; echo "uuid=", ' . $placed . '(42);';
-        $uuid = self::php($code, ['REDIS_URL' => $url]);
-        $redis = new Redis();
-        $redis->connect('127.0.0.1', self::$port);
+        $uuid = self::php($code, ['REDIS_URL' => self::$server->url('prefix=' . $prefix)]);
+        $redis = self::$server->client();
         $pool = $redis->zRange($prefix . 'delay:pool:order_timeout', 0, -1, true);
         [$seconds] = $redis->time();
         self::assertCount(1, $pool);

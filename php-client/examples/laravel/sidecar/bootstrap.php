@@ -10,7 +10,7 @@ use Illuminate\Contracts\Console\Kernel;
 use Illuminate\Contracts\Debug\ExceptionHandler;
 use Symfony\Component\Debug\Exception\FatalThrowableError;
 
-// PHP_SAPI is fpm-fcgi. With this, runningInConsole() says what it says under queue:work (Laravel 5.8 and newer).
+// PHP_SAPI is fpm-fcgi. With this, runningInConsole() says what it says under queue:work.
 $_ENV['APP_RUNNING_IN_CONSOLE'] = $_SERVER['APP_RUNNING_IN_CONSOLE'] = 'true';
 
 require __DIR__ . '/../vendor/autoload.php';

@@ -8,6 +8,6 @@ return [
     'redis' => [
         'client' => 'phpredis',
         'options' => ['prefix' => 'shop_database_'],
-        'default' => ['host' => '127.0.0.1', 'port' => (int) parse_url((string) getenv('REDIS_URL'), PHP_URL_PORT)],
+        'default' => ['host' => preg_replace('#^unix://|\?.*$#', '', (string) getenv('REDIS_URL')), 'port' => 0],
     ],
 ];
