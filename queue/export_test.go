@@ -13,3 +13,8 @@ func SetLoopPatience(c *Consumer, d time.Duration) {
 	c.patience = d
 	c.current().patience = d
 }
+
+// ReasonText returns the reason why text is dead as the topic writes it.
+func ReasonText(topic, text, why string) string {
+	return reason{List: topic, JobID: "x", Error: why, At: "2026-01-02 03:04:05"}.text(text)
+}

@@ -155,7 +155,7 @@ func wantListKeys(t testing.TB, b listBench, want List) {
 		}
 	}
 	if !maps.EqualFunc(lists, want.Lists, slices.Equal) {
-		t.Errorf("the lists hold %.500v, want %.500v", lists, want.Lists)
+		t.Errorf("the lists hold %.500s, want %.500s", fmt.Sprint(lists), fmt.Sprint(want.Lists))
 	}
 	compareScored(t, "pool", b.entries(t, b.lists.Pool), want.Pool)
 	compareScored(t, "running", b.entries(t, b.lists.Running), want.Running)
