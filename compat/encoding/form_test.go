@@ -65,7 +65,7 @@ func longJobs() []string {
 		`{"uuid":"q2","payload":"` + strings.Repeat("abc", 2000) + `"}`,
 		`{"uuid":"q3","payload":"` + base64.StdEncoding.EncodeToString([]byte(noise(3000))) + `"}`,
 	}
-	mixed := noise(200_000) // repetitions at every distance: words of a small vocabulary
+	mixed := noise(50_000) // repetitions at every distance: words of a small vocabulary
 	var words strings.Builder
 	for i := 0; i+1 < len(mixed); i += 2 {
 		fmt.Fprintf(&words, "%d-%c ", mixed[i]&0x3F, 'a'+mixed[i+1]&0x0F)
