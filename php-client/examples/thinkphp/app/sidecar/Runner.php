@@ -6,6 +6,7 @@ namespace app\sidecar;
 
 use LogicException;
 use think\Container;
+use think\db\PDOConnection;
 use Throwable;
 
 /**
@@ -38,7 +39,8 @@ final class Runner
     {
         $open = [];
         foreach ($names as $name) {
-            $pdo = $db->connect($name)->getPdo(); // false while nothing was asked of it
+            $connection = $db->connect($name);
+            $pdo = $connection instanceof PDOConnection ? $connection->getPdo() : false; // false while it is not in use
             if (!$pdo || !$pdo->inTransaction()) {
                 continue;
             }

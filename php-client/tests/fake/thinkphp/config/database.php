@@ -7,5 +7,6 @@ return [
     'connections' => [
         'sqlite' => ['type' => 'sqlite', 'database' => __DIR__ . '/../scratch/shop.sqlite'],
         'archive' => ['type' => 'sqlite', 'database' => __DIR__ . '/../scratch/archive.sqlite'],
+        'documents' => ['type' => 'mongo'],
     ],
 ];

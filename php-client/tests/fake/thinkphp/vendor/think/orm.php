@@ -24,7 +24,9 @@ namespace think {
             $config = $this->app->config->get('database');
             $name = $name ?? $config['default'];
             if ($force || !isset($this->instance[$name])) {
-                $this->instance[$name] = new db\PDOConnection($config['connections'][$name]);
+                $isMongo = $config['connections'][$name]['type'] === 'mongo';
+                $class = $isMongo ? db\connector\Mongo::class : db\PDOConnection::class;
+                $this->instance[$name] = new $class($config['connections'][$name]);
             }
             return $this->instance[$name];
         }
@@ -86,6 +88,14 @@ namespace think\db {
             return $this->linkID
                 ?? $this->linkID = new \PDO('sqlite:' . $this->config['database'], null, null, $options);
         }
+    }
+}
+
+namespace think\db\connector {
+
+    /** Has no PDO and no transactions to ask for. */
+    class Mongo
+    {
     }
 }
 
