@@ -9,7 +9,9 @@ declare(strict_types=1);
 
 namespace Sidecar\Wire;
 
-foreach (['VectorFile', 'OldConsumer', 'RandomJobs', 'PrivateRedis', 'Cases', 'Vectors', 'Encodings'] as $class) {
+$classes = ['VectorFile', 'OldConsumer', 'RandomJobs', 'PrivateRedis', 'Cases', 'Vectors', 'Encodings', 'Producers'];
+require __DIR__ . '/../../php-client/autoload.php';
+foreach ($classes as $class) {
     require __DIR__ . "/php/$class.php";
 }
 ini_set('serialize_precision', '-1');
@@ -35,6 +37,7 @@ try {
         'encodings' => $encodings->texts(),
         'values' => $encodings->values(),
         'dates' => Vectors::dates(),
+        'producer' => Producers::vectors(),
     ];
 } finally {
     $server->stop();

@@ -29,6 +29,7 @@ func Keys() map[string][]string {
 		"encodings": {"form", "case", "length", "sha1", "text?", "stored"},
 		"values":    {"form", "value", "stored"},
 		"dates":     {"zone", "unix", "at"},
+		"producer":  {"case", "profile", "key", "text", "uuid", "type?", "tries", "max retry?"},
 	}
 }
 
