@@ -28,8 +28,8 @@ func aclRules(t *testing.T) [][]any {
 		}
 		all = append(all, rules)
 	}
-	if len(all) != 3 {
-		t.Fatalf("the page shows %d users, want the least, the usual and the Sentinels' one", len(all))
+	if len(all) != 4 {
+		t.Fatalf("the page shows %d users, want the least, the usual, the lists' and the Sentinels' one", len(all))
 	}
 	return all
 }
@@ -176,7 +176,7 @@ func TestEachRightTakenAwayIsNamed(t *testing.T) {
 func TestTheSentinelsUserOfThePageFindsTheMaster(t *testing.T) {
 	master := testenv.Redis(t)
 	sentinel := testenv.Sentinel(t, master, "jobs")
-	rules := append([]any{"ACL", "SETUSER", "watcher", "on", ">secret"}, aclRules(t)[2]...)
+	rules := append([]any{"ACL", "SETUSER", "watcher", "on", ">secret"}, aclRules(t)[3]...)
 	testenv.Do(t, sentinel, rules...)
 	rdb := open(t, queue.RedisOptions{
 		Addrs: []string{sentinel.Addr}, Sentinel: "jobs", SentinelUsername: "watcher", SentinelPassword: "secret",

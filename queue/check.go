@@ -151,19 +151,22 @@ func (s *Store) checkKeys(ctx context.Context, keys []string) error {
 	return fmt.Errorf("topic %s: this user may not run %s: grant the commands with ACL SETUSER", s.opts.Topic, strings.Join(names, ", "))
 }
 
-// checkAcks is Check for acks: it takes one that no job has, keeps it young, and drops it again.
+// checkAcks is Check for acks: it takes one that no job has, keeps it young, and drops it again. Redis does not always
+// say which command of a script it refuses.
 func (s *Store) checkAcks(ctx context.Context) error {
 	ack := Ack{UUID: checkUUID, Text: compat.JoinClaim(0, checkUUID, "")}
+	commands := "get, pttl or set"
 	_, err := s.TakeAcks(ctx, []Ack{ack})
 	if err == nil {
+		commands = "get or expire"
 		err = s.keepAcks(ctx, []Renewal{{Text: ack.Text, UUID: ack.UUID}}, []bool{false})
 	}
 	if err == nil {
+		commands = "get or del"
 		err = s.dropAcks(ctx, []Ack{ack})
 	}
 	if FaultOf(err) == NoPerm {
-		return fmt.Errorf("topic %s: this user may not use acks such as %s: grant the keys and the command with ACL SETUSER: %w",
-			s.opts.Topic, s.keys.mark(checkUUID), err)
+		return fmt.Errorf("topic %s: this user may not run %s on %s: grant it with ACL SETUSER: %w", s.opts.Topic, commands, s.keys.mark(checkUUID), err)
 	}
 	return err
 }
