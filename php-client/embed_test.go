@@ -27,3 +27,13 @@ func TestBridgeBeginsWithItsOpeningTag(t *testing.T) {
 		t.Error("bridge.php has a closing tag, after which any byte is output")
 	}
 }
+
+func TestSpoolIsTheFileBesideIt(t *testing.T) {
+	want, err := os.ReadFile("spool.php")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(phpclient.Spool, want) || !bytes.HasPrefix(want, []byte("<?php\n")) {
+		t.Error("Spool differs from spool.php, or would print something before it runs")
+	}
+}

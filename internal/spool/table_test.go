@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sidecar/internal/spool"
+	phpclient "sidecar/php-client"
 	"sidecar/queue"
 )
 
@@ -63,6 +64,16 @@ func TestOnlyAWholeAnswerCounts(t *testing.T) {
 		case err != nil && strings.Contains(err.Error(), "hunter2"):
 			t.Errorf("%s: the error shows the password: %v", name, err)
 		}
+	}
+}
+
+// A web server that serves the file by mistake hands nobody's orders on to a database.
+func TestTheFileDoesNothingForAnybodyElse(t *testing.T) {
+	r := newRig(t)
+	r.store(texts(smsList, "a")...)
+	stranger := r.pool.NewAide("spool", "HTTP_SIDECAR_SPOOL", phpclient.Spool)
+	if s, err := spool.NewTable(r.opts, stranger).Status(t.Context()); err == nil || !strings.Contains(err.Error(), "answered 403") {
+		t.Errorf("got %+v, %v", s, err)
 	}
 }
 
