@@ -65,7 +65,7 @@ func kindsOfWire() []kind {
 }
 
 // scripts are those that sidecars call while jobs run.
-var scripts = []string{"promote", "claim", "renew", "complete", "requeue", "bury", "expired", "claimlist", "promotelist", "requeuelist", "burylist", "takeacks", "dropacks"}
+var scripts = []string{"promote", "claim", "renew", "complete", "requeue", "bury", "expired", "claimlist", "promotelist", "requeuelist", "burylist", "takeacks", "keepacks", "dropacks"}
 
 func (s *shop) direction() direction {
 	return []direction{requests, replies}[s.rng.IntN(2)]
