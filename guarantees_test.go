@@ -15,7 +15,7 @@ const (
 
 var (
 	heldRow   = regexp.MustCompile(`(?m)^\|(.+)\|([^|]+)\|$`)
-	phpTest   = regexp.MustCompile(`\b([A-Z][A-Za-z]+Test)::(test[A-Za-z0-9]+)`)
+	phpTest   = regexp.MustCompile(`\b([A-Z][A-Za-z]+Test(?:Case)?)::(test[A-Za-z0-9]+)`)
 	notYet    = regexp.MustCompile(`(?i)\bnot yet: `)
 	countsAre = regexp.MustCompile(`(?s)<!-- counts -->\n.*<!-- /counts -->\n.*<!-- old-consumer -->\n.*<!-- /old-consumer -->\n`)
 )

@@ -181,6 +181,17 @@ func TestNothingIsAddedWhereMarksAreRefused(t *testing.T) {
 	}
 }
 
+// The page on Redis users names what is enough.
+func TestADrainNeedsFewRights(t *testing.T) {
+	b := newBench(t, nil)
+	user := asUser(t, b, "~delay:*", "~queue:*", "~sidecar:spool:*", "+eval", "+evalsha", "+time", "+get", "+set", "+zadd", "+lpush")
+	n := queue.NewInlet(user.rdb, "")
+	offer(t, n, spooling(1, rowsOf(1, "a")), 1, 0)
+	pool := spooling(1, rowsOf(2, "b"))
+	pool.Key, pool.List = "delay:pool:mail", false
+	offer(t, n, pool, 1, 0)
+}
+
 func TestASpoolComesIntoACluster(t *testing.T) {
 	t.Parallel()
 	c := testenv.Cluster(t, false)

@@ -112,14 +112,15 @@ func (all) Spool(_ context.Context, s queue.Spooling) (queue.Spooled, error) {
 	return done, nil
 }
 
-// endless is a table with ever more rows.
-type endless struct{ id int }
+// endless is a table with ever more rows, and notes how long an order is.
+type endless struct{ id, longest int }
 
 func (e *endless) Ask(ctx context.Context, body string, _ int) ([]byte, error) {
 	var o struct{ Limit int }
 	if err := json.Unmarshal([]byte(body), &o); err != nil {
 		return nil, err
 	}
+	e.longest = max(e.longest, len(body))
 	var rows []string
 	for range o.Limit {
 		e.id++
@@ -144,6 +145,26 @@ func TestRowsComeInAtTheRateAtMost(t *testing.T) {
 				t.Errorf("%d rows in 10 s at %d a second", got, rate)
 			}
 		})
+	}
+}
+
+// PHP keeps what is longer in a file.
+func TestNoOrderWithItsPasswordIsLongerThan16KB(t *testing.T) {
+	o := options()
+	o.DSN, o.Username, o.Password = "mysql:host=database.internal;dbname=shop;charset=utf8mb4", "shop", queue.Secret(strings.Repeat("x", 200))
+	o.Batch, o.Rate = 200, 0
+	table := &endless{id: 1 << 60}
+	pass := spool.NewDrainer(o, spool.NewTable(o, table), all{}, nil).Begin(0, -1)
+	for range 3 {
+		if _, err := pass.Step(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if table.longest < 10<<10 || table.longest > 16<<10-1 {
+		t.Errorf("the longest order has %d bytes", table.longest)
+	}
+	if o.Batch++; o.Validate() == nil {
+		t.Errorf("a batch of %d holds", o.Batch)
 	}
 }
 

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-namespace Sidecar\Tests\Spool;
+namespace Sidecar\Tests;
 
 use Sidecar\Spool\PdoSpool;
 use Sidecar\Spool\SpooledJob;

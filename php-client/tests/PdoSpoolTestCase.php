@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-namespace Sidecar\Tests\Spool;
+namespace Sidecar\Tests;
 
 use PHPUnit\Framework\TestCase;
 use Sidecar\SidecarException;
@@ -143,7 +143,7 @@ abstract class PdoSpoolTestCase extends TestCase
             $code = \sprintf(
                 'require %s; $s = %s; for ($i = 0; $i < 20; $i++) {'
                 . ' $s->add(Sidecar\Spool\SpooledJob::forList("l", "%d-$i", "u")); }',
-                \var_export(\dirname(__DIR__, 2) . '/autoload.php', true),
+                \var_export(\dirname(__DIR__) . '/autoload.php', true),
                 $this->code(),
                 $n
             );
