@@ -26,7 +26,7 @@ func testHeld(t *testing.T, text string) *held {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &held{text: text, job: job, leases: []Lease{"1"}}
+	return &held{text: text, body: text, job: job, leases: []Lease{"1"}}
 }
 
 func TestAFailureChangesItsFieldsAndNothingElse(t *testing.T) {
@@ -102,7 +102,7 @@ func TestWhatIsNotCountedGoesBackByteForByte(t *testing.T) {
 func TestATextThatIsNoJobIsBuriedWithItsBytes(t *testing.T) {
 	r := testRules(t, nil)
 	const text = "a:1:{s:4:\"uuid\";s:1:\"z\";}\xff"
-	one := r.unreadable(&held{text: text}, errors.New("not a JSON object"))
+	one := r.unreadable(&held{text: text, body: text}, errors.New("not a JSON object"))
 	record, err := compat.ParseDeadRecord(one.record)
 	if err != nil {
 		t.Fatal(err)
