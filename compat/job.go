@@ -36,6 +36,7 @@ const (
 	rawField
 	typeField
 	maxRetryField
+	createdAtField
 )
 
 // jobField returns the field of a job of profile delay called name.
@@ -70,6 +71,8 @@ func listField(name string) field {
 		return retryField
 	case "max_retry":
 		return maxRetryField
+	case "created_at":
+		return createdAtField
 	case "crashes":
 		return crashesField
 	case "last_error":
@@ -126,6 +129,19 @@ func (j Job) MaxRetry() (n int, ok bool) {
 		return 0, false
 	}
 	return max(intCast(value), 0), true
+}
+
+// CreatedAt returns created_at of a job of profile list as the number that it is, or that its text is: seconds, where the
+// producer keeps to CONTRACT 2. It is "" when the job does not say, or nothing that is a number.
+func (j Job) CreatedAt() string {
+	value := j.value(createdAtField)
+	switch {
+	case !isNumeric(value):
+		return ""
+	case value[0] == '"':
+		return numericPrefix(unquote(value))
+	}
+	return value
 }
 
 // nameOf reads a name: a string's characters, a number's text, otherwise "".

@@ -12,7 +12,7 @@ type field int
 const otherField field = 0
 
 // fieldCount is room for all fields of a job, and of a dead record.
-const fieldCount = 10
+const fieldCount = 11
 
 // span is a piece of a text. The zero span is absent: no value begins where the object does.
 type span struct{ start, end int }

@@ -155,7 +155,8 @@ type Depths struct {
 
 	Shards []int64 // profile list: Ready by shard; without shards it is one
 
-	// OldestDueAge is how long the oldest due text of the pool has been due; 0 when none is.
+	// OldestDueAge is how long the oldest due text of the pool has been due; 0 when none is. In profile list it is also
+	// how long ago the job that is the oldest of a shard was created, by its own word, whichever is longer.
 	OldestDueAge time.Duration
 
 	// OldestScore and LatestScore are the pool's lowest and highest score as Redis prints them; "" when it is empty.

@@ -101,7 +101,7 @@ func printStatus(w io.Writer, lines []topicStatus) {
 			continue
 		}
 		age := "-"
-		if l.Due > 0 {
+		if l.Due > 0 || l.OldestDueSeconds > 0 {
 			age = time.Duration(l.OldestDueSeconds * float64(time.Second)).Round(time.Millisecond).String()
 		}
 		fmt.Fprintf(tw, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", l.Topic, l.Profile, l.Pool, l.Due, l.Ready, l.Running, l.Dead, age)

@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -93,6 +95,37 @@ func TestC59OldJobsDoNotStarveUnderLoad(t *testing.T) {
 		if !slices.Contains(first, fmt.Sprintf("old-%d", i)) {
 			t.Errorf("old-%d is not among the first: %v", i, first)
 		}
+	}
+}
+
+// How long the oldest job has waited is seen, by the job's own created_at: a list keeps no other time.
+func TestC59TheAgeOfAListsOldestJobIsVisible(t *testing.T) {
+	t.Parallel()
+	r := newListRig(t, 1)
+	created := fmt.Sprint(r.rdb.Time(t.Context()).Val().Add(-time.Hour).Unix()) // as producers do
+	config := r.smsConfig("workers = 1")
+	for _, text := range smsJobs("j", 3, `"wait":"go"`) {
+		r.lpush(smsKey, strings.Replace(text, "1732900000", created, 1))
+	}
+	var seen struct {
+		Topics []struct {
+			Oldest float64 `json:"oldest_due_seconds"`
+		}
+	}
+	out := r.verb(0, config, "status", "--json")
+	if err := json.Unmarshal([]byte(out), &seen); err != nil || len(seen.Topics) != 1 || seen.Topics[0].Oldest < 3600 || seen.Topics[0].Oldest > 3700 {
+		t.Errorf("status says %s (%v), want an age of an hour", out, err)
+	}
+	p := r.start(config)
+	r.wantRuns("S", 1, 20*time.Second)
+	if got := p.metric(`sidecar_oldest_due_age_seconds{topic="send_sms"}`); got < 3600 || got > 3700 {
+		t.Errorf("the metric says %v s, want an hour", got)
+	}
+	r.write("go", "")
+	r.wantRuns("E", 3, 20*time.Second)
+	r.wantDepths(listDepths{}, 10*time.Second)
+	if got := p.metric(`sidecar_oldest_due_age_seconds{topic="send_sms"}`); got != 0 {
+		t.Errorf("the metric says %v s of an empty list", got)
 	}
 }
 
