@@ -83,7 +83,7 @@ func (p *listProbe) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusNotFound, listFault{"unknown", fmt.Sprintf("queue = %q is no list of the configuration: %s", name, known)})
 		return
 	}
-	look := p.read(list)
+	look := p.read(r.Context(), list)
 	late := time.NewTimer(answerWithin - time.Since(look.began))
 	defer late.Stop()
 	select {
@@ -95,8 +95,9 @@ func (p *listProbe) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// read returns the look at the list that is under way, or a new one. That ends with the client's own timeouts at the latest.
-func (p *listProbe) read(list Reader) *reading {
+// read returns the look at the list that is under way, or a new one. That is not only for the one who asked first: it
+// ends with the Redis client's own timeouts at the latest.
+func (p *listProbe) read(ctx context.Context, list Reader) *reading {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if look := p.underWay[list]; look != nil {
@@ -106,7 +107,7 @@ func (p *listProbe) read(list Reader) *reading {
 	p.underWay[list] = look
 	go func() {
 		defer close(look.done)
-		ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
 		defer cancel()
 		look.depths, look.err = list.Depths(ctx)
 		look.took = time.Since(look.began)

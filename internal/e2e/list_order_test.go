@@ -102,7 +102,11 @@ func TestC59OldJobsDoNotStarveUnderLoad(t *testing.T) {
 func TestC59TheAgeOfAListsOldestJobIsVisible(t *testing.T) {
 	t.Parallel()
 	r := newListRig(t, 1)
-	created := fmt.Sprint(r.rdb.Time(t.Context()).Val().Add(-time.Hour).Unix()) // as producers do
+	clock, err := r.rdb.Do(t.Context(), "TIME").Int64Slice()
+	if err != nil {
+		t.Fatal(err)
+	}
+	created := fmt.Sprint(clock[0] - 3600)
 	config := r.smsConfig("workers = 1")
 	for _, text := range smsJobs("j", 3, `"wait":"go"`) {
 		r.lpush(smsKey, strings.Replace(text, "1732900000", created, 1))
