@@ -30,7 +30,7 @@ func (r *rig) spoolFile() string { return filepath.Join(r.dir, "spool.sqlite") }
 // spoolConfig writes a sidecar.toml with a spool.
 func (r *rig) spoolConfig(options string) string {
 	r.t.Helper()
-	return r.config("", fmt.Sprintf("[spool.web]\ndsn = %q\n%s", "sqlite:"+r.spoolFile(), options))
+	return r.config("", fmt.Sprintf("lease = \"3s\"\nretry = [\"200ms\"]\n[spool.web]\ndsn = %q\n%s", "sqlite:"+r.spoolFile(), options))
 }
 
 // spool stores jobs for key, numbered from first on, as the web's user.
