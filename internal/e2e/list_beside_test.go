@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -195,7 +197,7 @@ func TestGoingBackTheOldListWorkerFinishesWhatTheSidecarLeft(t *testing.T) { eac
 func goingBack(t *testing.T, mode string) {
 	t.Helper()
 	t.Parallel()
-	const jobs, delayed, retried = 320, 4, 20
+	const jobs, early, delayed, retried = 320, 40, 4, 20
 	r := newListRig(t, 4)
 	r.mode = mode
 	config := r.smsConfig(`retry = ["0s", "1h"]`)
@@ -203,14 +205,16 @@ func goingBack(t *testing.T, mode string) {
 	r.lpush(smsKey, smsJobs("late", delayed, `"fail":true`)...) // fail at once, and again, and then wait for an hour
 	r.wantDepths(listDepths{pool: delayed}, 20*time.Second)
 	r.lpush(smsKey, smsJobs("again", retried, `"fail_once":true`)...)
-	r.lpush(smsKey, smsJobs("j", jobs, `"sleep_ms":20`)...) // for more than a second
+	r.lpush(smsKey, smsJobs("first", early, "")...)
+	r.lpush(smsKey, smsJobs("held", jobs-early, `"wait":"stop"`)...) // until the sidecar stops
 	eventually(t, 30*time.Second, func() error {
-		if ended := len(r.order("E")); ended < 20 {
-			return fmt.Errorf("%d jobs ended", ended)
+		held := func(id string) bool { return strings.HasPrefix(id, "held-") } // any of them: in mode worker some lie behind others
+		if ended := len(r.order("E")); ended < early/2 || !slices.ContainsFunc(r.order("S"), held) {
+			return fmt.Errorf("%d jobs have ended, of %d before those that are held", ended, early)
 		}
 		return nil
 	})
-	p.stopped()
+	p.stoppedAt("stop", r)
 	left, ended := r.listDepths(), r.order("E")
 	if left.running != 0 || left.dead != 0 || left.list == 0 || left.list+left.pool+int64(len(ended)) != jobs+retried+delayed {
 		t.Fatalf("%d jobs have ended, keys hold %+v, want all others in list or pool", len(ended), left)

@@ -156,6 +156,20 @@ func (p *instance) stopped() {
 	p.wantExit(0, 30*time.Second)
 }
 
+// stoppedAt is stopped for a sidecar whose jobs in hand wait for a file: they end when it takes nothing more.
+func (p *instance) stoppedAt(file string, r *rig) {
+	p.t.Helper()
+	p.signal(syscall.SIGTERM)
+	eventually(p.t, 20*time.Second, func() error {
+		if p.count("msg=stopping") == 0 {
+			return fmt.Errorf("it does not stop")
+		}
+		return nil
+	})
+	r.write(file, "")
+	p.wantExit(0, 30*time.Second)
+}
+
 // oldWorker is the old list worker, one of its processes.
 type oldWorker struct {
 	cmd  *exec.Cmd
