@@ -126,7 +126,11 @@ func TestLineEndsAndByteOrderMarksDoNotMatter(t *testing.T) {
 			t.Errorf("%s: got %+v, want %+v", name, got, want)
 		}
 	}
-	_, err := config.Parse("sidecar.toml", []byte("\ufeffgrace = 1\r\nlog = 2\r\n"), noEnv)
+	_, err := config.Parse("sidecar.toml", []byte("log = \"json\"\r\ntimezone = \"UTC\r\n"), noEnv)
+	if err == nil || !strings.HasPrefix(err.Error(), "sidecar.toml:2:") {
+		t.Errorf("got %v, want the text without an end in line 2", err)
+	}
+	_, err = config.Parse("sidecar.toml", []byte("\ufeffgrace = 1\r\nlog = 2\r\n"), noEnv)
 	if err == nil || !strings.Contains(err.Error(), "sidecar.toml:1: grace") || !strings.Contains(err.Error(), "sidecar.toml:2: log") {
 		t.Errorf("got %v, want faults in lines 1 and 2", err)
 	}

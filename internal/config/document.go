@@ -45,13 +45,20 @@ func syntaxError(path string, data []byte, err error) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	text := pe.Message
+	// The parser counts a line too few where a text ends in CR LF instead of a quote, and Start is where a text begins.
+	line := max(pe.Position.Line, lineAt(data, pe.Position.Start))
 	switch {
-	case secretive(pe.LastKey) || secretive(lineOf(data, pe.Position.Line)):
+	case secretive(pe.LastKey) || secretive(lineOf(data, line)):
 		text = "this is not a TOML value (it is not shown, it may hold a password); want it in quotes, 'single' ones if it holds \\ or \""
 	case strings.Contains(text, "escape"):
 		text += `; in "…" write each \ twice, or use '…'`
 	}
-	return fmt.Errorf("%s:%d:%d: %s", path, pe.Position.Line, pe.Position.Col, text)
+	return fmt.Errorf("%s:%d:%d: %s", path, line, pe.Position.Col, text)
+}
+
+// lineAt returns the line that the byte at offset is in.
+func lineAt(data []byte, offset int) int {
+	return 1 + bytes.Count(data[:min(max(offset, 0), len(data))], []byte("\n"))
 }
 
 // secretive reports that s, a key or a line of the file, may have to do with a password.
@@ -85,7 +92,7 @@ func (d *document) line(p toml.Primitive) int {
 	var pe toml.ParseError
 	if errors.As(d.meta.PrimitiveDecode(p, &refuse), &pe) && pe.Position.Line > 0 {
 		// By its offset, since Position.Line of a text over several lines is that of its end.
-		return 1 + bytes.Count(d.data[:min(pe.Position.Start, len(d.data))], []byte("\n"))
+		return lineAt(d.data, pe.Position.Start)
 	}
 	first := 0
 	for _, child := range d.children(p) {
