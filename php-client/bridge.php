@@ -1797,9 +1797,21 @@ namespace Sidecar\Bridge {
             }
             if ($level < $this->level) {
                 $this->open(); // it was ended by the job
+            } elseif (!$this->isOurs()) { // it was ended, and another one put in its place
+                $held = \ob_get_clean();
+                $this->stuck = $held === false;
+                $this->open();
+                echo $held;
+                \ob_flush();
             } elseif (\ob_get_length() > 0) {
                 \ob_flush();
             }
+        }
+
+        /** Whether the innermost buffer is ours, as far as can be told. */
+        private function isOurs(): bool
+        {
+            return !Php::has('ob_get_status') || (\ob_get_status()['name'] ?? '') === self::class . '::keep';
         }
 
         public function isEmpty(): bool

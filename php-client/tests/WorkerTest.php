@@ -51,6 +51,14 @@ final class WorkerTest extends WorkerTestCase
         }
     }
 
+    public function testABufferThatTheBootstrapPutInPlaceOfOursCostsNoOutput(): void
+    {
+        $worker = $this->callWorker('h', 'ob_get_clean(); ob_start(); function h(array $job) { echo $job["x"]; }');
+        foreach ([1, 2] as $id) {
+            self::assertJobDone($worker->run($id, '{"x":"job ' . $id . '"}'), 'job ' . $id);
+        }
+    }
+
     public function testAPingIsAnsweredInTurn(): void
     {
         $worker = $this->callWorker('h', 'function h() {}');
