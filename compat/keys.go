@@ -2,6 +2,7 @@ package compat
 
 import (
 	"hash/crc32"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -36,7 +37,7 @@ func (k DelayKeys) Idem(uuid string) string { return k.idem + uuid }
 // ListKeys are the keys of one list and its shards as PHP writes them (CONTRACT 2), and ours beside them. All of them
 // stand under the same client-side prefix.
 type ListKeys struct {
-	Lists []string // LIST: job texts, LPUSH in; one a shard
+	Lists []string // LIST: job texts, LPUSH in; one a shard, and behind them the list that had no shards yet
 	Dead  string   // LIST: texts as they were popped for their last run, LPUSH in
 
 	Running string // ours, ZSET: claims (see JoinClaim) by the end of their lease
@@ -47,7 +48,8 @@ type ListKeys struct {
 }
 
 // NewListKeys returns the keys of the list key, with dead for its dead letters. Without shards the list is key
-// itself, otherwise key_0 to key_<shards-1>. prefix is the client-side one, or empty.
+// itself, otherwise key_0 to key_<shards-1>, and key, since what it holds from before there were shards would have no
+// consumer else. prefix is the client-side one, or empty.
 func NewListKeys(prefix, key, dead string, shards int) ListKeys {
 	k := ListKeys{
 		Lists:   []string{prefix + key},
@@ -57,11 +59,8 @@ func NewListKeys(prefix, key, dead string, shards int) ListKeys {
 		Reasons: prefix + "sidecar:reasons:" + dead,
 		ack:     prefix + "ack:",
 	}
-	if shards > 0 {
-		k.Lists = k.Lists[:0]
-		for n := range shards {
-			k.Lists = append(k.Lists, prefix+key+"_"+strconv.Itoa(n))
-		}
+	for n := range shards {
+		k.Lists = slices.Insert(k.Lists, n, prefix+key+"_"+strconv.Itoa(n))
 	}
 	return k
 }

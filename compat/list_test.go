@@ -21,7 +21,7 @@ func TestTheKeysOfAListAreAsPHPNamesThem(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	for shards, want := range map[int]string{1: "q_0", 3: "q_0 q_1 q_2"} {
+	for shards, want := range map[int]string{1: "q_0 q", 3: "q_0 q_1 q_2 q"} {
 		if got := strings.Join(compat.NewListKeys("", "q", "d", shards).Lists, " "); got != want {
 			t.Errorf("%d shards are %s, want %s", shards, got, want)
 		}

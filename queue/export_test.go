@@ -15,6 +15,6 @@ func SetLoopPatience(c *Consumer, d time.Duration) {
 }
 
 // ReasonText returns the reason why text is dead as the topic writes it.
-func ReasonText(topic, text, why string) string {
-	return reason{List: topic, JobID: "x", Error: why, At: "2026-01-02 03:04:05"}.text(text)
+func ReasonText(list, text, why string) string {
+	return reason{List: list, JobID: "x", Error: why, At: "2026-01-02 03:04:05"}.text(text)
 }

@@ -79,6 +79,7 @@ func (in *intake) withoutDone(take context.Context, list []*held) []*held {
 	}
 	again := backoff{most: time.Second}
 	for take.Err() == nil {
+		list = in.live(list)
 		standings, err := in.standings(take, list)
 		in.trouble.note(take, err)
 		if err == nil {
@@ -87,6 +88,23 @@ func (in *intake) withoutDone(take context.Context, list []*held) []*held {
 		again.wait(take)
 	}
 	return list
+}
+
+// live gives back claims whose lease has ended while this process stood still, or Redis was away: a text that is back in
+// its list must get no ack, or the old worker passes over it.
+func (in *intake) live(list []*held) []*held {
+	if in.rules.wire.list == nil {
+		return list // marks are written when a job is done, and not before
+	}
+	live := list[:0:0]
+	for _, h := range list {
+		if (inHandOf{in.keeper, h}).Lapsed() {
+			in.settler.add(in.rules.giveBack(h))
+			continue
+		}
+		live = append(live, h)
+	}
+	return live
 }
 
 // standings asks which of the jobs may run.

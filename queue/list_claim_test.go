@@ -252,3 +252,24 @@ func TestAClaimOfNothingProbesAllKeysOfAList(t *testing.T) {
 		b.do(t, "DEL", key)
 	}
 }
+
+// Producers change to shards while the list still holds jobs: who else would take them?
+func TestAListThatGetsShardsIsStillTakenFrom(t *testing.T) {
+	b := newListBench(t, 2, nil)
+	b.do(t, "LPUSH", smsKey, "old", "older")
+	b.push(t, 0, "a")
+	b.push(t, 1, "b")
+	texts := bares(b.claims(t, 10))
+	slices.Sort(texts)
+	if want := []string{"a", "b", "old", "older"}; !slices.Equal(texts, want) {
+		t.Errorf("claimed %q, want %q", texts, want)
+	}
+	for n := range 8 { // but new ones go to shards only
+		if err := b.Push(t.Context(), typedJob(fmt.Sprint("new", n), "sms", 0), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left := b.ask(t, "LLEN", smsKey); left != 0 {
+		t.Errorf("%d new jobs in the list without shards", left)
+	}
+}

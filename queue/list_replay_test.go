@@ -53,7 +53,7 @@ func (b listBench) buried(t *testing.T, s *queue.Store, topic, text, why string)
 	if err != nil || len(c.List) != 1 {
 		t.Fatalf("claimed %d, %v", len(c.List), err)
 	}
-	reason := queue.ReasonText(topic, text, why)
+	reason := queue.ReasonText("queue:test:"+topic, text, why)
 	results, err := s.Bury(t.Context(), []queue.Burial{{Text: c.List[0].Text, Held: c.List[0].Lease, Record: reason}})
 	if err != nil || results[0].Settlement != queue.Settled {
 		t.Fatalf("bury: %v, %v", results, err)
@@ -230,5 +230,28 @@ func TestHandBackLeavesOnlyWhatIsRun(t *testing.T) {
 	}
 	if _, _, err := newBench(t, nil).HandBack(t.Context()); err == nil {
 		t.Error("a topic of profile delay has something to hand back")
+	}
+}
+
+func TestAReplayedJobIsNotPassedOverForAnAckThatWasLeftBehind(t *testing.T) {
+	b := newListBench(t, 0, acked)
+	left, done := typedJob("left", "sms", 3), typedJob("done", "sms", 3)
+	b.do(t, "LPUSH", b.lists.Dead, left, done)
+	b.do(t, "SET", b.lists.Ack("left"), "processing", "EX", 3600)
+	b.do(t, "SET", b.lists.Ack("done"), "done", "EX", 3600)
+	if replayed, err := b.Replay(t.Context(), 10, true, time.UTC); err != nil || len(replayed.Replayed) != 2 {
+		t.Fatalf("would replay %d, %v", len(replayed.Replayed), err)
+	}
+	if b.do(t, "EXISTS", b.lists.Ack("left")) != int64(1) {
+		t.Error("a dry run took the ack")
+	}
+	if replayed, err := b.Replay(t.Context(), 10, false, time.UTC); err != nil || len(replayed.Replayed) != 2 {
+		t.Fatalf("replayed %d, %v", len(replayed.Replayed), err)
+	}
+	if got := b.do(t, "EXISTS", b.lists.Ack("left")); got != int64(0) {
+		t.Error("the ack that was left behind is still there: an old worker would pass over the job")
+	}
+	if got := b.do(t, "GET", b.lists.Ack("done")); got != "done" {
+		t.Errorf("the ack of a job that is done says %v", got)
 	}
 }

@@ -30,7 +30,7 @@ func buryList(t *testing.T, b listBench, want queue.Settlement, one queue.Burial
 
 // reasonOf is what stands beside a dead letter.
 func reasonOf(id, why string) string {
-	return fmt.Sprintf("%040d\n"+`{"list":"mail","job_id":%q,"error":%q,"trace":"","at":"2026-01-02 03:04:05"}`, 0, id, why)
+	return fmt.Sprintf("%040d\n"+`{"list":"queue:test:sms","job_id":%q,"error":%q,"trace":"","at":"2026-01-02 03:04:05"}`, 0, id, why)
 }
 
 func TestARetryAtOnceGoesWhereProducersPutTheirs(t *testing.T) {
@@ -175,14 +175,14 @@ func TestAJobOfAShardThatIsNoMoreGoesToOneThatIs(t *testing.T) {
 	if moved, running, err := b.HandBack(t.Context()); moved != 2 || running != 0 || err != nil {
 		t.Errorf("handed back %d, %d run, %v", moved, running, err)
 	}
-	wantTexts(t, b, 0, "t0", "t2", "t6")
+	wantTexts(t, b, 0, "t0", "t6")
 	wantTexts(t, b, 1, "t1", "t7")
 	plain := listBenchOn(eight.server, 0, nil)
-	wantTexts(t, plain, 0, "t3", "t4", "t5")
+	wantTexts(t, plain, 0, "t2", "t3", "t4", "t5") // of which with shards the list itself is one
 
 	one := plain.claims(t, 1)[0] // and back to shards
 	requeueList(t, b, queue.Settled, queue.Requeueing{Text: one.Text, Held: one.Lease, NewText: "back"})
-	wantTexts(t, b, 0, "t0", "t2", "t6", "back")
+	wantTexts(t, b, 0, "t0", "t6", "back")
 }
 
 // wantTexts compares a shard's texts, in any order.
@@ -261,5 +261,22 @@ func TestAReasonThatIsRefusedKeepsNoJob(t *testing.T) {
 	wantListKeys(t, b, List{Dead: []string{"a"}})
 	if _, err := b.Dead(t.Context(), 1); queue.FaultOf(err) != queue.WrongType || !strings.Contains(err.Error(), b.lists.Reasons+" is a string") {
 		t.Errorf("dead says %v, want which key it is", err)
+	}
+}
+
+func TestAShardNumberBeyondAllNumbersHoldsNothingUp(t *testing.T) {
+	b := newListBench(t, 2, nil)
+	absurd := strings.Repeat("9", 400) + "-tampered\n"
+	b.do(t, "ZADD", b.lists.Pool, 1, absurd+"a", 2, "1-x\nb")
+	if p, err := b.Promote(t.Context()); err != nil || p.Promoted != 2 {
+		t.Fatalf("promoted %d, %v, want 2", p.Promoted, err)
+	}
+	b.do(t, "ZADD", b.lists.Running, 1, absurd+"c")
+	results, err := b.Requeue(t.Context(), []queue.Requeueing{{Text: absurd + "c", Held: "1", NewText: "c"}})
+	if err != nil || results[0].Settlement != queue.Settled {
+		t.Fatalf("requeued: %v, %v", results, err)
+	}
+	if n := b.do(t, "LLEN", b.lists.Lists[0]).(int64) + b.do(t, "LLEN", b.lists.Lists[1]).(int64); n != 3 {
+		t.Errorf("%d texts in the lists, want 3", n)
 	}
 }

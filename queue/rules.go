@@ -110,7 +110,7 @@ func (r rules) uuid(job compat.Job) string {
 func (r rules) record(h *held, text string, o compat.Outcome) string {
 	errText, at := compat.Cut(o.Error, errorMost), compat.FormatAt(r.clock.now().In(r.loc), r.loc)
 	if r.wire.list != nil {
-		return reason{List: r.topic, JobID: h.job.UUID(), Error: errText, Trace: compat.Cut(o.Trace, compat.TraceLength), At: at}.text(h.body)
+		return reason{List: r.wire.list.Key, JobID: h.job.UUID(), Error: errText, Trace: compat.Cut(o.Trace, compat.TraceLength), At: at}.text(h.body)
 	}
 	return wrap(compat.DeadRecord{Job: text, Error: errText, Trace: o.Trace, At: at}.Text(), h.form)
 }

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -106,6 +107,26 @@ func (s *Store) dropAcks(ctx context.Context, list []Ack) error {
 		if _, err := s.call(ctx, "drop acks of", dropAcksScript, keys, args...); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// dropForeignAck takes back whatever somebody else says of the job, unless that is that it is done. It is for a replay: the
+// old worker leaves an ack behind where a job fails, and would pass over the replayed one.
+func (s *Store) dropForeignAck(ctx context.Context, uuid string) error {
+	if uuid == "" || !s.acked() {
+		return nil
+	}
+	key := s.keys.mark(uuid)
+	says, err := s.rdb.Get(ctx, key).Result()
+	if errors.Is(err, redis.Nil) || says == ackDone {
+		return nil
+	}
+	if err == nil {
+		_, err = dropAcksScript.run(ctx, s.rdb, []string{key}, says) // if it still says that
+	}
+	if err != nil {
+		return fmt.Errorf("drop ack of %s: %w", s.opts.Topic, err)
 	}
 	return nil
 }

@@ -97,7 +97,7 @@ func (s *Store) deadLetter(ctx context.Context, letter string, reasons *reasons)
 	}
 	if known {
 		d.Error, d.Trace, d.At, d.Reason = why.Error, why.Trace, why.At, true
-		if why.List != s.opts.Topic {
+		if why.List != s.opts.List.Key {
 			return nil, nil
 		}
 		return d, nil

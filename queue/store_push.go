@@ -20,7 +20,7 @@ func (s *Store) Push(ctx context.Context, text string, delay time.Duration) erro
 func (s *Store) pushToList(ctx context.Context, text string, delay time.Duration) error {
 	shard := 0
 	if job, _, err := s.wire().job(text); err == nil {
-		shard = compat.Shard(job.UUID(), len(s.keys.ready))
+		shard = compat.Shard(job.UUID(), s.opts.List.Shards)
 	}
 	if delay < time.Millisecond {
 		_, err := s.call(ctx, "push", pushListScript, []string{s.keys.ready[shard]}, text)

@@ -47,7 +47,10 @@ func (s *Store) replayLetter(ctx context.Context, letter string, reasons *reason
 		return false, nil
 	}
 	if !dry {
-		list := s.keys.ready[compat.Shard(d.UUID, len(s.keys.ready))]
+		if err := s.dropForeignAck(ctx, d.UUID); err != nil {
+			return false, err
+		}
+		list := s.keys.ready[compat.Shard(d.UUID, s.opts.List.Shards)]
 		reply, err := s.call(ctx, "replay", replayListScript, []string{s.keys.dead, list}, letter, back.stored)
 		if err != nil {
 			return false, err

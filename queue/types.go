@@ -153,7 +153,7 @@ type SettleResult struct {
 type Depths struct {
 	Pool, Due, Ready, Running, Dead int64
 
-	Shards []int64 // profile list: Ready by shard; without shards it is one
+	Shards []int64 // profile list: Ready by shard, and behind them what lies in the list that had none
 
 	// OldestDueAge is how long the oldest due text of the pool has been due; 0 when none is. In profile list it is also
 	// how long ago the job that is the oldest of a shard was created, by its own word, whichever is longer.

@@ -80,7 +80,7 @@ func (w wire) retries(job compat.Job) (n int, ok bool) {
 
 // reason is why a text is among a list's dead letters, which are texts and nothing else (CONTRACT 2).
 type reason struct {
-	List  string `json:"list"` // the topic
+	List  string `json:"list"` // its key, without prefix: names of tables change
 	JobID string `json:"job_id"`
 	Error string `json:"error"`
 	Trace string `json:"trace"`

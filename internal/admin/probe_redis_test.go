@@ -17,7 +17,7 @@ func TestTheLegacyProbeSumsTheShards(t *testing.T) {
 	for _, command := range [][]any{
 		{"LPUSH", "shop:queue:prod:mail_0", "a", "b", "c"},
 		{"LPUSH", "shop:queue:prod:mail_2", "d"},
-		{"LPUSH", "shop:queue:prod:mail", "of no shard"},
+		{"LPUSH", "shop:queue:prod:mail", "of before there were shards"},
 		{"LPUSH", "shop:queue:prod:dead_letter", "e", "f"},
 	} {
 		if err := rdb.Do(t.Context(), command...).Err(); err != nil {
@@ -34,8 +34,8 @@ func TestTheLegacyProbeSumsTheShards(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &got); err != nil {
 		t.Fatalf("%v in %s", err, body)
 	}
-	if code != http.StatusOK || got.QueueLength != 4 || got.DeadLetterLength != 2 {
-		t.Errorf("got %d %s, want 4 jobs and 2 dead ones", code, body)
+	if code != http.StatusOK || got.QueueLength != 5 || got.DeadLetterLength != 2 {
+		t.Errorf("got %d %s, want 5 jobs and 2 dead ones", code, body)
 	}
 }
 

@@ -12,7 +12,7 @@ func handbackVerb() verb {
 		short: "put a list's jobs that wait in keys of the sidecar back into the list",
 		long: `
 For the day when the old workers take a list over again: stop the sidecar first, or take the list out of its
-configuration and reload. Puts back what no old worker would find: jobs that wait for their next run, and jobs whose
+configuration and reload, and give this verb the old file with -c. Puts back what no old worker would find: jobs that wait for their next run, and jobs whose
 sidecar died, once their lease has ended. Nothing is counted. Prints how many came back, and how many are
 still being run: then run it again when these are through. Exit code 0 when nothing is left.`,
 		run: handback,

@@ -134,7 +134,7 @@ func TestStatusShowsListsBesideTopics(t *testing.T) {
 	if mail.Profile != "list" || !slices.Equal(mail.Shards, []int{0}) || topic.Profile != "delay" || topic.Shards != nil {
 		t.Errorf("got %+v and %+v", mail, topic)
 	}
-	if sms.Profile != "list" || sms.Ready != 3 || !slices.Equal(sms.Shards, []int{2, 1}) {
+	if sms.Profile != "list" || sms.Ready != 3 || !slices.Equal(sms.Shards, []int{2, 1, 0}) {
 		t.Errorf("got %+v", sms)
 	}
 }
@@ -144,7 +144,7 @@ func (s shop) bury(list, letter, reason string) {
 	s.t.Helper()
 	s.do("LPUSH", deadKey, letter)
 	sum := sha1.Sum([]byte(letter)) //nolint:gosec // as above
-	why, err := json.Marshal(map[string]string{"list": list, "error": reason, "trace": "#0 secret", "at": "2026-11-30 12:00:00"})
+	why, err := json.Marshal(map[string]string{"list": "queue:prod:" + list, "error": reason, "trace": "#0 secret", "at": "2026-11-30 12:00:00"})
 	if err != nil {
 		s.t.Fatal(err)
 	}

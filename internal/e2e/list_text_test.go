@@ -137,7 +137,7 @@ func TestC79TheLimitOfRetriesIsTheJobsOwn(t *testing.T) {
 	}
 	for _, text := range got {
 		why, id := r.reasonOf(text), strings.Split(text, `"`)[3]
-		if why.List != "send_sms" || why.JobID != id || why.Error != "短信网关: injected/failure" || !strings.Contains(why.Trace, "list.php") || why.At == "" {
+		if why.List != smsKey || why.JobID != id || why.Error != "短信网关: injected/failure" || !strings.Contains(why.Trace, "list.php") || why.At == "" {
 			t.Errorf("%s is dead for %+v", id, why)
 		}
 	}

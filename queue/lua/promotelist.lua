@@ -19,7 +19,7 @@ repeat
   local some = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', due, 'WITHSCORES', 'LIMIT', 0, most)
   for i = 1, #some, 2 do
     local shard, text = some[i]:match('^(%d+)%-[^\n]*\n(.*)$')
-    local list = 2 + (shard or 0) % (#KEYS - 1)
+    local list = 2 + (shard or '0'):sub(1, 9) % (#KEYS - 1)
     redis.call('LPUSH', KEYS[list], text or some[i])
     redis.call('ZREM', KEYS[1], some[i])
     moved, bytes = moved + 1, bytes + #some[i]

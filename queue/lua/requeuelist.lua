@@ -21,7 +21,7 @@ redis.call('ZREMRANGEBYRANK', KEYS[1], 1, 0) -- as in promote: meet every refusa
 
 local function add(claim, text, delay, back)
   local id = claim:match('^%d+%-[^\n]*\n') or ''
-  local list = 3 + (id:match('^%d+') or 0) % (#KEYS - 2)
+  local list = 3 + (id:match('^%d+') or '0'):sub(1, 9) % (#KEYS - 2)
   if back == '1' and ARGV[1] == 'RIGHT' then return redis.pcall('RPUSH', KEYS[list], text) end
   if back == '1' or delay <= 0 then return redis.pcall('LPUSH', KEYS[list], text) end
   return redis.pcall('ZADD', KEYS[2], now + delay, id .. text)
