@@ -134,6 +134,7 @@ func TestDepsSaysWhatIsMissingWhereThereIsNoApt(t *testing.T) {
 
 var everyTool = []string{
 	"apt-get", "go", "redis-server", "php", "php-fpm", "phpunit", "systemd-analyze", "gcc", "luac5.1", "luacheck", "shellcheck", "phpcs",
+	"mariadbd", "my_print_defaults",
 }
 
 // deps runs deps.sh for all groups on a PATH of stand-ins that print their name and arguments.
