@@ -40,6 +40,12 @@ func (r *rig) spool(key string, first, count int) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		r.t.Fatalf("spool: %v\n%s", err, out)
 	}
+	r.giveSpoolToFPM()
+}
+
+// giveSpoolToFPM makes FPM's user the owner of the spool, as if that had written it.
+func (r *rig) giveSpoolToFPM() {
+	r.t.Helper()
 	if os.Geteuid() != 0 {
 		return // FPM's children are us
 	}
