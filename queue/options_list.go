@@ -3,6 +3,7 @@ package queue
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -42,11 +43,14 @@ func keyFault(name, key, want, example string) error {
 	switch {
 	case key == "":
 		return fmt.Errorf("%s: want %s, such as %q, without key_prefix", name, want, example)
-	case strings.HasPrefix(key, "sidecar:"), strings.HasPrefix(key, "delay:"):
-		return fmt.Errorf(`%s = %q: want %s, such as %q: "sidecar:" and "delay:" begin keys of the sidecar's own and of topics`, name, key, want, example)
+	case slices.ContainsFunc(takenPrefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) }):
+		return fmt.Errorf("%s = %q: want %s, such as %q: %s begin keys of the sidecar's own, of topics, and of marks", name, key, want, example, strings.Join(takenPrefixes, ", "))
 	}
 	return nil
 }
+
+// takenPrefixes begin keys that no list may have: a mark of the same name would be written over it.
+var takenPrefixes = []string{"sidecar:", "delay:", "idem:", "ack:"}
 
 // validateList reports what holds for a topic and not for a list, once it is one.
 func (o Options) validateList() error {

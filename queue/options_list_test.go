@@ -47,6 +47,7 @@ func TestListOptionsBeyondTheirBoundsAreAllReported(t *testing.T) {
 	testenv.WantFaults(t, o.Validate(), `encoding = "json": `, "decode_limit = 1073741825: ",
 		`key = "sidecar:running:a": `, "shards = 257: ", `order = "random": `, `dead = "delay:dead:a": `, "max_retry = -1: ",
 		"retry: ", `idempotency = "legacy": want "off" or "on"`)
+	testenv.WantFaults(t, queue.ListOptions{Key: "ack:1", Dead: "idem:a", Order: queue.FIFO}.Validate(), `key = "ack:1": `, `dead = "idem:a": `)
 	o.List.Shards = -1
 	testenv.WantFaults(t, queue.ListOptions{Key: "q", Dead: "d", Order: queue.FIFO, Shards: -1}.Validate(), "shards = -1: ")
 }

@@ -170,6 +170,7 @@ func (a *app) run(ctx context.Context) error {
 				start(next) // first: no moment without a consumer
 				old.leave()
 				a.log.InfoContext(ctx, "reloaded", "topics", len(next.topics))
+				old.tellLeft(ctx, next)
 			}
 			notifyReady()
 		case err := <-refused:

@@ -1,6 +1,9 @@
 package app
 
 import (
+	"bytes"
+	"log/slog"
+	"strings"
 	"testing"
 
 	"sidecar/internal/config"
@@ -30,5 +33,25 @@ func TestATopicIsFollowedByItsKeys(t *testing.T) {
 		if got := sameKeys(tt.a, tt.b); got != tt.want {
 			t.Errorf("%s: got %t", name, got)
 		}
+	}
+}
+
+// Whoever takes a list out of the configuration must be told what is left behind, and nobody else.
+func TestAListThatIsDroppedIsTold(t *testing.T) {
+	list := func(name, key string) config.Topic {
+		return config.Topic{Name: name, Queue: queue.Options{List: &queue.ListOptions{Key: key}}}
+	}
+	var lines bytes.Buffer
+	of := func(topics ...config.Topic) *generation {
+		g := &generation{cfg: &config.Config{Topics: topics}, log: slog.New(slog.NewTextHandler(&lines, nil))}
+		for _, t := range topics {
+			g.topics = append(g.topics, &topic{name: t.Name})
+		}
+		return g
+	}
+	old := of(list("gone", "queue:gone"), list("renamed", "queue:renamed"), config.Topic{Name: "delayed"})
+	old.tellLeft(t.Context(), of(list("anew", "queue:renamed")))
+	if got := lines.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "list=gone key=queue:gone") {
+		t.Errorf("logged %s, want a line about the list that is gone", got)
 	}
 }

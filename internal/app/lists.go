@@ -1,6 +1,12 @@
 package app
 
-import "sidecar/internal/admin"
+import (
+	"context"
+	"slices"
+
+	"sidecar/internal/admin"
+	"sidecar/internal/config"
+)
 
 // lists returns the lists that are configured now, by their tables' names and by their keys; nil while there is no
 // configuration at work. They are read over the watchdogs' connections: how busy those of the jobs are is no word
@@ -22,4 +28,17 @@ func (a *app) lists() map[string]admin.Reader {
 		lists[list.Key] = t.watch
 	}
 	return lists
+}
+
+// tellLeft says of the lists that next consumes no longer: what waits in keys of the sidecar's own no old worker finds.
+func (g *generation) tellLeft(ctx context.Context, next *generation) {
+	for i, t := range g.topics {
+		old := g.cfg.Topics[i]
+		goesOn := func(have config.Topic) bool { return sameKeys(old, have) }
+		if old.Queue.List == nil || slices.ContainsFunc(next.cfg.Topics, goesOn) && sameRedis(g.cfg.Redis, next.cfg.Redis) {
+			continue
+		}
+		g.log.WarnContext(ctx, "list is not consumed any more: what it has in hand finishes; then `sidecar handback` with the old configuration puts what waits in the sidecar's own keys back into the list",
+			"list", t.name, "key", old.Queue.List.Key)
+	}
 }

@@ -16,6 +16,11 @@ func (b *builder) checkLists(lists []listTable) {
 		if slices.ContainsFunc(b.cfg.Topics, func(topic Topic) bool { return topic.Name == l.Name }) {
 			l.faults(fmt.Errorf("name: want another one than that of topic %q: metrics, logs and verbs know both by their names", l.Name))
 		}
+		for _, other := range lists {
+			if other.Name != l.Name && other.Queue.List.Key == l.Name {
+				l.faults(fmt.Errorf("name: want another one than the key of list %q: the probe knows lists by both", other.Name))
+			}
+		}
 		if l.Queue.List.Validate() != nil || l.bad["key"] || l.bad["shards"] || l.bad["dead"] {
 			continue // whatever its keys are to be
 		}
