@@ -40,12 +40,26 @@ namespace Sidecar\SpoolTable {
         public static function open(string $dsn, string $username, string $password): ?self
         {
             if (\strncmp($dsn, 'sqlite:', 7) === 0 && !\file_exists(\substr($dsn, 7))) {
+                self::mustBeAbleToSee(\substr($dsn, 7));
                 return null;
             }
             return new self(new \PDO($dsn, $username, $password, [
                 \PDO::ATTR_ERRMODE => \PDO::ERRMODE_EXCEPTION,
                 \PDO::ATTR_TIMEOUT => self::PATIENCE,
             ]));
+        }
+
+        /** A file that is not there and one that this user may not see look alike, and the second may hold jobs. */
+        private static function mustBeAbleToSee(string $path): void
+        {
+            $dir = \dirname($path);
+            if (@\is_dir($dir) && \is_writable($dir) && \is_executable($dir)) { // as SQLite needs it, too
+                return;
+            }
+            $user = \function_exists('posix_geteuid') ? ' (uid ' . \posix_geteuid() . ')' : '';
+            throw new \RuntimeException(
+                "cannot see $path: its directory is missing, or closed to PHP-FPM's user$user"
+            );
         }
 
         /** Reports whether there is no spool yet. One table without the other is none that could be drained. */

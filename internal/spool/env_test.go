@@ -92,6 +92,7 @@ type job struct {
 	Text    string `json:"text"`
 	DueMS   *int64 `json:"due_ms,omitempty"`
 	DelayMS *int64 `json:"delay_ms,omitempty"`
+	Seconds bool   `json:"seconds,omitempty"` // its producer knows the pool's scores to be in seconds
 }
 
 // texts are jobs of the list key.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"sidecar/queue"
@@ -142,9 +143,10 @@ func (p *Pass) hold(r row) bool {
 
 // group is the rows of one reading for one key, in their order.
 type group struct {
-	key  string
-	kind kind
-	rows []row
+	key     string
+	list    bool
+	seconds bool // its producer says so; a pool has one unit, whatever rows without a word come before and behind
+	rows    []row
 }
 
 // group sorts the rows by their keys, and leaves out what cannot come in.
@@ -163,13 +165,15 @@ func (p *Pass) group(rows []row) []group {
 			p.hold(r)
 			continue
 		}
-		name := string(r.Kind) + " " + key
+		list := r.Kind == kindList
+		name := strconv.FormatBool(list) + " " + key
 		i, ok := at[name]
 		if !ok {
 			i = len(groups)
 			at[name] = i
-			groups = append(groups, group{key: key, kind: r.Kind})
+			groups = append(groups, group{key: key, list: list})
 		}
+		groups[i].seconds = groups[i].seconds || r.Kind == kindSeconds
 		groups[i].rows = append(groups[i].rows, r)
 	}
 	return groups
@@ -178,7 +182,10 @@ func (p *Pass) group(rows []row) []group {
 func (p *Pass) spooling(r reading, g group) queue.Spooling {
 	s := queue.Spooling{
 		Spool: r.spool, Reading: r.number, After: p.after, Upto: r.rows[len(r.rows)-1].ID, Last: r.last,
-		Key: g.key, List: g.kind == kindList, Unit: p.d.units[g.key],
+		Key: g.key, List: g.list, Unit: p.d.units[g.key],
+	}
+	if g.seconds {
+		s.Unit = queue.Seconds
 	}
 	for _, row := range g.rows {
 		s.Rows = append(s.Rows, row.spoolRow())

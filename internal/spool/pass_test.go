@@ -2,6 +2,7 @@ package spool_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,6 +55,31 @@ func TestASpoolThatNobodyHasUsedIsEmptyAndNotCreated(t *testing.T) {
 	r.store(texts(smsList, "a")...) // PHP creates it as its own
 	if s, err := r.table().Status(t.Context()); err != nil || s.Missing || s.Rows != 1 || !slices.Equal(s.Keys, []spool.KeyRows{{Key: smsList, Rows: 1}}) || s.Oldest > time.Minute {
 		t.Errorf("got %+v, %v", s, err)
+	}
+}
+
+// Which unit a pool has its producer knows; the sidecar that drains need not consume the topic.
+func TestAPoolInSecondsGetsSecondsWhereNobodyConfiguresIt(t *testing.T) {
+	r := newRig(t)
+	due := r.rdb.Time(t.Context()).Val().UnixMilli() + 3600_000 //nolint:forbidigo // TIME as go-redis returns it
+	r.store(job{Key: "delay:pool:sec", Text: "told", DueMS: &due, Seconds: true}, job{Key: "delay:pool:sec", Text: "beside it", DueMS: &due})
+	wantDrained(t, r.drainer(), spool.Progress{Added: 2}, 0)
+	for _, text := range []string{"told", "beside it"} {
+		if score := r.rdb.ZScore(t.Context(), "delay:pool:sec", text).Val(); score != float64(due)/1000 {
+			t.Errorf("%s: %f, want %f", text, score, float64(due)/1000)
+		}
+	}
+}
+
+// A file that PHP-FPM's user may not see looks like one that is not there, and may hold jobs.
+func TestASpoolThatCannotBeSeenIsNotTakenForAnEmptyOne(t *testing.T) {
+	r := newRig(t)
+	r.opts.DSN = "sqlite:" + filepath.Join(r.fpm.Shared(), "mistyped", "spool.sqlite")
+	if s, err := r.table().Status(t.Context()); err == nil || !strings.Contains(err.Error(), "cannot see "+r.opts.DSN[len("sqlite:"):]) {
+		t.Errorf("status: %+v, %v, want an error that names the file", s, err)
+	}
+	if _, err := r.drainer().Begin(1, -1).Step(t.Context()); err == nil || !strings.Contains(err.Error(), "cannot see ") {
+		t.Errorf("drain: %v, want an error", err)
 	}
 }
 

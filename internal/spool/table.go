@@ -154,8 +154,9 @@ type kind string
 
 // The kinds.
 const (
-	kindPool kind = "pool"
-	kindList kind = "list"
+	kindPool    kind = "pool"
+	kindSeconds kind = "pool_s" // a pool whose scores are in seconds, as its producer knows
+	kindList    kind = "list"
 )
 
 // row is a row as spool.php shows it: a job, or how many there are for a key.
@@ -175,8 +176,8 @@ func (r row) rowID() rowID { return rowID{r.ID, r.Ticket} }
 // fault says why the row cannot come in, nil if it can.
 func (r row) fault() error {
 	switch {
-	case r.Kind != kindPool && r.Kind != kindList:
-		return fmt.Errorf("row %d: kind = %q: want %q or %q", r.ID, r.Kind, kindPool, kindList)
+	case r.Kind != kindPool && r.Kind != kindSeconds && r.Kind != kindList:
+		return fmt.Errorf("row %d: kind = %q: want %q, %q or %q", r.ID, r.Kind, kindPool, kindSeconds, kindList)
 	case !isTicket(r.Ticket):
 		return fmt.Errorf("row %d: ticket = %q: want hexadecimal digits that no other row has", r.ID, r.Ticket)
 	case r.Text == nil:

@@ -99,12 +99,12 @@ final class Entry
     /** What the spool keeps; $member is what would stand in Redis. */
     public function spooled(string $member): SpooledJob
     {
-        switch ($this->way) {
-            case self::IN:
-                return SpooledJob::dueIn($this->key, $member, $this->uuid(), $this->ms);
-            case self::AT:
-                return SpooledJob::dueAt($this->key, $member, $this->uuid(), $this->ms);
+        if ($this->way === self::LIST) {
+            return SpooledJob::forList($this->key, $member, $this->uuid());
         }
-        return SpooledJob::forList($this->key, $member, $this->uuid());
+        $job = $this->way === self::IN
+            ? SpooledJob::dueIn($this->key, $member, $this->uuid(), $this->ms)
+            : SpooledJob::dueAt($this->key, $member, $this->uuid(), $this->ms);
+        return $this->unit === 1 ? $job : $job->scoredInSeconds();
     }
 }

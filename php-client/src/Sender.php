@@ -94,7 +94,11 @@ final class Sender implements Outbox
             }
         }
         foreach ($this->onSpooled === null ? [] : $jobs as $job) {
-            ($this->onSpooled)($job, $why);
+            try {
+                ($this->onSpooled)($job, $why);
+            } catch (\Throwable $fault) { // the job is safe: what cannot be told must not fail the request
+                \error_log('sidecar: on_spooled: ' . \get_class($fault));
+            }
         }
     }
 

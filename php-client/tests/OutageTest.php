@@ -44,6 +44,32 @@ final class OutageTest extends TestCase
         self::assertStringStartsWith('enqueue job u-1 for delay:pool:orders: connect to /no/such/sock', $failure->getMessage());
     }
 
+    public function testACallbackThatFailsFailsNoRequestWhoseJobIsSafe(): void
+    {
+        $log = \ini_set('error_log', '/dev/null');
+        $spool = new ListSpool();
+        $producer = self::producer(self::NOWHERE, [
+            'spool' => $spool,
+            'on_spooled' => static function (): void {
+                throw new \RuntimeException('the log is full');
+            },
+        ]);
+        self::assertSame('u-1', $producer->later('orders', ['uuid' => 'u-1'], 1.5));
+        self::assertSame(['u-2', 'u-3'], $producer->laterMany('orders', [['uuid' => 'u-2'], ['uuid' => 'u-3']], 1));
+        self::assertCount(3, $spool->jobs);
+        \ini_set('error_log', (string) $log);
+    }
+
+    public function testAPoolInSecondsIsToldToTheSpool(): void
+    {
+        $spool = new ListSpool();
+        $producer = self::producer(self::NOWHERE, ['spool' => $spool, 'topics' => ['sec' => ['score_unit' => 's']]]);
+        $producer->later('sec', ['uuid' => 'u-1'], 1.5);
+        self::assertSame([SpooledJob::POOL_SECONDS], \array_map(static function (SpooledJob $job): string {
+            return $job->kind();
+        }, $spool->jobs));
+    }
+
     public function testWithASpoolTheJobWaitsThere(): void
     {
         $spool = new ListSpool();

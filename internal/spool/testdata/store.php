@@ -22,7 +22,8 @@ $spool = \strncmp($order['dsn'], 'sqlite:', 7) === 0
 foreach ($order['jobs'] as $job) {
     $text = \base64_decode($job['text']);
     if (isset($job['due_ms'])) {
-        $spool->add(SpooledJob::dueAt($job['key'], $text, 'uuid', $job['due_ms']));
+        $due = SpooledJob::dueAt($job['key'], $text, 'uuid', $job['due_ms']);
+        $spool->add(isset($job['seconds']) ? $due->scoredInSeconds() : $due);
     } elseif (isset($job['delay_ms'])) {
         $spool->add(SpooledJob::dueIn($job['key'], $text, 'uuid', $job['delay_ms']));
     } else {

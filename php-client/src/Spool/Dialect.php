@@ -47,7 +47,7 @@ abstract class Dialect
     {
         $nowMs = (int) \round(\microtime(true) * 1000); // this host's clock: Redis, whose time would count, is away
         $dueMs = null;
-        if ($job->kind() === SpooledJob::POOL) {
+        if ($job->kind() !== SpooledJob::LIST) {
             $dueMs = $job->dueMs() === null ? $nowMs + $job->delayMs() : $job->dueMs();
         }
         return [

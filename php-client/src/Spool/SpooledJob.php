@@ -14,6 +14,9 @@ namespace Sidecar\Spool;
 final class SpooledJob
 {
     public const POOL = 'pool';
+
+    /** A pool whose scores are in seconds. The drain's sidecar need not know the topic. */
+    public const POOL_SECONDS = 'pool_s';
     public const LIST = 'list';
 
     /** @var string */
@@ -84,7 +87,15 @@ final class SpooledJob
         return new self(self::LIST, $key, $text, $uuid, null, 0);
     }
 
-    /** SpooledJob::POOL or SpooledJob::LIST. */
+    /** The same job for a pool whose scores are in seconds; its times stay in ms. */
+    public function scoredInSeconds(): self
+    {
+        $job = clone $this;
+        $job->kind = self::POOL_SECONDS;
+        return $job;
+    }
+
+    /** SpooledJob::POOL, SpooledJob::POOL_SECONDS or SpooledJob::LIST. */
     public function kind(): string
     {
         return $this->kind;
