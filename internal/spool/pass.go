@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -95,7 +96,6 @@ func (p *Pass) Step(ctx context.Context) (more bool, err error) {
 // bringIn offers the rows of r, key by key. It reports whether somebody else was quicker with some of them, so that
 // they are to be read again.
 func (p *Pass) bringIn(ctx context.Context, r reading) (overtaken bool, err error) {
-	kept := len(p.stay)
 	for _, g := range p.group(r.rows) {
 		s := p.spooling(r, g)
 		done, err := p.d.inlet.Spool(ctx, s)
@@ -108,7 +108,8 @@ func (p *Pass) bringIn(ctx context.Context, r reading) (overtaken bool, err erro
 		}
 		p.note(g, done)
 	}
-	if len(p.stay) > kept && !overtaken {
+	stays := func(r row) bool { return p.stay[r.ID] }
+	if !overtaken && slices.ContainsFunc(r.rows, stays) {
 		p.after = r.rows[len(r.rows)-1].ID // the next ones are behind those that stay
 	}
 	return overtaken, nil

@@ -16,7 +16,7 @@ namespace Sidecar\Spool;
 final class PdoSpool implements Spool
 {
     /** How long a write waits for the others, ms. They come one after the other, and each takes a few. */
-    private const PATIENCE_MS = 2000;
+    private const PATIENCE_MS = 5000;
 
     /** @var callable|null makes the connection; null where it was handed in */
     private $connect;
