@@ -94,12 +94,17 @@ func TestRunningDeletedUnderJobsInHandLosesNone(t *testing.T) {
 // fullScripts lets the adding half of a settlement say what a server would that is full in the middle of a script,
 // as long as the key "full" exists.
 func fullScripts(_, source string) string {
-	full := "(redis.call('EXISTS', 'full') == 1 and {err = \"OOM command not allowed when used memory > 'maxmemory'.\"} or %s)"
-	for _, add := range []string{
+	return refuseAdds(source,
 		"redis.pcall('ZADD', KEYS[2], (now + delay) / ARGV[2], text)",
 		"redis.pcall('LPUSH', KEYS[3], text)",
 		"redis.pcall('RPUSH', KEYS[2], record)",
-	} {
+	)
+}
+
+// refuseAdds has the adding commands of a script refused as long as the key "full" exists.
+func refuseAdds(source string, adds ...string) string {
+	full := "(redis.call('EXISTS', 'full') == 1 and {err = \"OOM command not allowed when used memory > 'maxmemory'.\"} or %s)"
+	for _, add := range adds {
 		source = strings.ReplaceAll(source, add, fmt.Sprintf(full, add))
 	}
 	return source

@@ -1,8 +1,6 @@
 package queue_test
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,16 +11,12 @@ import (
 // fullListScripts lets the adding half of a settlement say what a server would that is full in the middle of a script,
 // as long as the key "full" exists.
 func fullListScripts(_, source string) string {
-	full := "(redis.call('EXISTS', 'full') == 1 and {err = \"OOM command not allowed when used memory > 'maxmemory'.\"} or %s)"
-	for _, add := range []string{
+	return refuseAdds(source,
 		"redis.pcall('RPUSH', KEYS[list], text)",
 		"redis.pcall('LPUSH', KEYS[list], text)",
 		"redis.pcall('ZADD', KEYS[2], now + delay, id .. text)",
 		"redis.pcall('LPUSH', KEYS[2], (claim:gsub('^%d+%-[^\\n]*\\n', '', 1)))",
-	} {
-		source = strings.ReplaceAll(source, add, fmt.Sprintf(full, add))
-	}
-	return source
+	)
 }
 
 // A verdict that Redis refuses to add: the claim stays where it was, and the same verdict is offered again, once.

@@ -16,7 +16,6 @@ const leaseExpired = "lease expired"
 
 // rules turn outcomes into settlements: what RetryPolicy decides, written into the job's text.
 type rules struct {
-	topic  string
 	wire   wire
 	policy RetryPolicy
 	marks  bool // idempotency is not off
@@ -26,7 +25,6 @@ type rules struct {
 
 func newRules(opts Options, clock *serverClock, loc *time.Location) rules {
 	return rules{
-		topic:  opts.Topic,
 		wire:   newWire(opts),
 		policy: RetryPolicy{Ladder: opts.Retry, MaxCrashes: opts.MaxCrashes},
 		marks:  opts.Idempotency != IdempotencyOff,

@@ -46,19 +46,7 @@ func (r *rig) smsConfig(options string) string {
 // listConfig writes a sidecar.toml with these tables.
 func (r *rig) listConfig(tables ...string) string {
 	r.t.Helper()
-	return r.write("sidecar.toml", fmt.Sprintf(`
-[admin]
-listen = "127.0.0.1:0"
-
-[redis]
-url = %q
-
-[fpm.default]
-listen = %q
-children = %d
-bridge_dir = %q
-
-%s`, r.redisURL, r.fpm.Listen, r.children, filepath.Join(r.fpm.Dir, "bridge"), strings.Join(tables, "\n")))
+	return r.write("sidecar.toml", r.servers()+strings.Join(tables, "\n"))
 }
 
 // smsJob is a job's text as producers write it. does is its payload, which list.php obeys.

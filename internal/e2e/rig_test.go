@@ -93,7 +93,12 @@ func (r *rig) config(extra, topicExtra string) string {
 	if r.script != "" {
 		topicExtra = fmt.Sprintf("mode = %q\nscript = %q\n%s", r.mode, filepath.Join(r.dir, r.script), topicExtra)
 	}
-	return r.write("sidecar.toml", fmt.Sprintf(`%s
+	return r.write("sidecar.toml", extra+r.servers()+fmt.Sprintf("[topic.%s]\n%s\n", topic, topicExtra))
+}
+
+// servers are the tables of a sidecar.toml that say where the rig's Redis and PHP-FPM are.
+func (r *rig) servers() string {
+	return fmt.Sprintf(`
 [admin]
 listen = "127.0.0.1:0"
 
@@ -105,9 +110,7 @@ listen = %q
 children = %d
 bridge_dir = %q
 
-[topic.%s]
-%s
-`, extra, r.redisURL, r.fpm.Listen, r.children, filepath.Join(r.fpm.Dir, "bridge"), topic, topicExtra))
+`, r.redisURL, r.fpm.Listen, r.children, filepath.Join(r.fpm.Dir, "bridge"))
 }
 
 // produce runs the PHP producer and returns the texts it wrote, in order.
