@@ -18,12 +18,13 @@ const module = "sidecar"
 var layers = [][]string{
 	{"."},
 	{"internal/cli"},
-	{"internal/app"},
+	{"internal/app", "internal/doctor"},
 	{"internal/admin", "internal/config"},
-	{"internal/spool"},
+	{"internal/spool", "internal/trace", "internal/pulse", "internal/alert", "internal/undo"},
 	{"queue", "fastcgi"},
 	{"compat/encoding"},
-	{"compat", "php-client", "internal/proc"},
+	{"compat", "php-client", "internal/proc", "internal/dash", "internal/mask"},
+	{"internal/sse", "internal/shell", "internal/plural", "internal/stage"},
 }
 
 // testOnly are packages that no shipped code may import, and whose own code may import everything.
@@ -32,13 +33,17 @@ var testOnly = []string{"internal/testenv", "internal/testenv/wire", "internal/e
 // importers says which packages may import a foreign module: each has its place (docs/decisions/0006).
 var importers = map[string][]string{
 	"github.com/yookoala/gofast":          {"fastcgi"},
-	"github.com/redis/go-redis/v9":        {"queue", "internal/app", "internal/cli"},
+	"github.com/redis/go-redis/v9":        {"queue", "internal/app", "internal/cli", "internal/pulse", "internal/doctor"},
 	"github.com/BurntSushi/toml":          {"internal/config"},
-	"github.com/prometheus/client_golang": {"queue", "fastcgi", "internal/spool", "internal/app", "internal/admin", "internal/cli"},
+	"github.com/prometheus/client_golang": {"queue", "fastcgi", "internal/spool", "internal/pulse", "internal/trace", "internal/app", "internal/admin", "internal/cli", "internal/doctor", "internal/alert"},
+	"github.com/prometheus/client_model":  {"queue"},
 	"go.uber.org/automaxprocs":            {"internal/cli"},
 	"github.com/coreos/go-systemd/v22":    {"internal/app"},
 	"github.com/klauspost/compress":       {"compat/encoding"},
 	"github.com/pierrec/lz4/v4":           {"compat/encoding"},
+	"golang.org/x/net":                    {"internal/admin"},
+	"golang.org/x/sys":                    {"internal/cli"},
+	"go.opentelemetry.io/otel":            {"internal/trace"},
 }
 
 func TestImportsRunOneWay(t *testing.T) {

@@ -4,8 +4,8 @@ import "context"
 
 // Claim tells of the claim that a job runs under.
 type Claim interface {
-	// Lapsed reports that the lease has ended without a renewal, as far as is known here: others may have the job, and a
-	// run that has not begun must not begin.
+	// Lapsed reports that a run which has not begun must not begin: the lease has ended without a renewal, as far as is
+	// known here, so that others may have the job, or nothing of the topic is to begin any more.
 	Lapsed() bool
 }
 

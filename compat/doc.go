@@ -11,5 +11,6 @@
 //	               ▲  ▲                                │ │
 //	               │  └────────── requeue ◄────────────┘ └──bury──► dead ──replay──► pool
 //
+// takedead takes a single record out of dead, into pool or for good; restore puts it back; runnow makes a text of pool due.
 // renew moves a running job's lease on; expired reads the claims whose lease has ended.
 package compat

@@ -170,3 +170,28 @@ func TestBracketsMustMatchAtEveryDepth(t *testing.T) {
 
 // nested returns empty lists, depth levels of them.
 func nested(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
+
+func TestAnyStringAtTheOutermostLevelCanBeLookedUp(t *testing.T) {
+	tests := map[string]struct{ text, want string }{
+		"there":       {`{"uuid":"a","traceparent":"00-1"}`, "00-1"},
+		"escaped":     {`{"trace\u0070arent":"\u0030"}`, "0"},
+		"the last":    {`{"traceparent":"a","traceparent":"b"}`, "b"},
+		"deeper only": {`{"payload":{"traceparent":"a"}}`, ""},
+		"no string":   {`{"traceparent":17}`, ""},
+		"not there":   {`{"uuid":"a"}`, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			job, err := compat.ParseJob(tt.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := job.Lookup("traceparent"); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+	if got := (compat.Job{}).Lookup("traceparent"); got != "" {
+		t.Errorf("of no job: got %q", got)
+	}
+}

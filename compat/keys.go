@@ -15,6 +15,8 @@ type DelayKeys struct {
 	Running string // ZSET: job texts by the end of their lease
 	Dead    string // LIST: dead records, RPUSH in, LPOP out
 
+	Moved string // ours, ZSET: which moves of single dead jobs were made (docs/decisions/0021)
+
 	idem string // what stands before the uuid of a mark
 }
 
@@ -27,6 +29,7 @@ func NewDelayKeys(prefix, topic string) DelayKeys {
 		Ready:   key("ready"),
 		Running: key("running"),
 		Dead:    key("dead"),
+		Moved:   prefix + "sidecar:moved:" + topic,
 		idem:    prefix + "idem:" + topic + ":",
 	}
 }
@@ -43,6 +46,7 @@ type ListKeys struct {
 	Running string // ours, ZSET: claims (see JoinClaim) by the end of their lease
 	Pool    string // ours, ZSET: claims that are to run later, by due time
 	Reasons string // ours, LIST: why texts are in Dead, LPUSH in
+	Moved   string // ours, ZSET: which moves of single dead jobs were made (docs/decisions/0021)
 
 	ack string // what stands before the job_id
 }
@@ -57,6 +61,7 @@ func NewListKeys(prefix, key, dead string, shards int) ListKeys {
 		Running: prefix + "sidecar:running:" + key,
 		Pool:    prefix + "sidecar:pool:" + key,
 		Reasons: prefix + "sidecar:reasons:" + dead,
+		Moved:   prefix + "sidecar:moved:" + key,
 		ack:     prefix + "ack:",
 	}
 	for n := range shards {

@@ -21,6 +21,17 @@ func PlainUUID(uuid string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// Names reports whether name is uuid, or what [PlainUUID] shows in its place: what is shown can be asked for.
+func Names(name, uuid string) bool {
+	return name == uuid || IsSum(name) && name == PlainUUID(uuid)
+}
+
+// IsSum reports whether name may stand for a uuid that is not fit to be shown.
+func IsSum(name string) bool {
+	_, err := hex.DecodeString(name)
+	return err == nil && len(name) == hex.EncodedLen(sha256.Size)
+}
+
 // IsPlain reports whether s holds only what means nothing anywhere: letters, digits and "._:-".
 func IsPlain(s string) bool {
 	for _, c := range []byte(s) {

@@ -20,7 +20,7 @@ func explain(text string, err error) error {
 // unwrappable names the option of phpredis that seems to be at work in a text that is no JSON object, or returns "".
 func unwrappable(text string) string {
 	switch {
-	case isSerialized(text):
+	case isSerialized(text) && text[0] == 's':
 		return "a PHP-serialized value (phpredis OPT_SERIALIZER)"
 	case hasAnyPrefix(text, "\x00\x00\x00\x01", "\x00\x00\x00\x02"):
 		return "an igbinary value (phpredis OPT_SERIALIZER)"
@@ -41,6 +41,8 @@ func unwrappable(text string) string {
 // suspect names what else a text that is no JSON object looks like, or returns "".
 func suspect(text string) string {
 	switch {
+	case isSerialized(text): // json_encode was forgotten, or left to OPT_SERIALIZER
+		return "a PHP-serialized value (phpredis OPT_SERIALIZER) that is no text: the producer has to json_encode the job"
 	case hasAnyPrefix(text, "\x1f\x8b", "\x78\x01", "\x78\x5e", "\x78\x9c", "\x78\xda"):
 		return "a compressed value (gzencode or gzcompress)"
 	case hasAnyPrefix(text, "\xef\xbb\xbf"):

@@ -2,6 +2,7 @@ package fastcgi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"time"
@@ -44,6 +45,14 @@ func (a *Aide) Ask(ctx context.Context, body string, limit int) ([]byte, error) 
 	return a.ask(ctx, body, limit)
 }
 
+// Place puts the file where PHP-FPM is to find it, and says where it is, as PHP-FPM sees it.
+func (a *Aide) Place() (path string, err error) { return a.file.path, a.file.ensure() }
+
+// AskAtOnce is Ask without a slot, for a pool that does not run: no job of this process could be in the way.
+func (a *Aide) AskAtOnce(ctx context.Context, body string, limit int) ([]byte, error) {
+	return a.ask(ctx, body, limit)
+}
+
 // acquire waits for a slot.
 func (a *Aide) acquire(ctx context.Context) error {
 	waiting, cancel := context.WithTimeout(ctx, slotPatience)
@@ -65,26 +74,39 @@ func (a *Aide) ask(ctx context.Context, body string, limit int) ([]byte, error) 
 	p := a.desk.pool
 	params := baseParams(a.file.path, a.file.path, path.Dir(a.file.path), body)
 	params[a.parameter] = "1"
-	r := newReply(newNonce(), limit)
-	x, err := dial(ctx, p.listen, r, make(chan greeting, 1))
-	if err != nil {
-		err = explainDial(p.listen, err)
+	x, r, err := fetch(ctx, p.listen, params, body, limit)
+	if down, ok := errors.AsType[*downError](err); ok {
 		if ctx.Err() == nil {
 			p.metrics.dialFailed(p.opts.Name)
-			p.shutPool(err)
+			p.shutPool(down.cause)
 		}
+		return nil, down.cause
+	}
+	if err != nil {
 		return nil, err
 	}
 	defer x.close()
+	return a.answer(x, r)
+}
+
+// fetch makes a request and returns when it is over; close the exchange then. A *downError says that FPM is not there.
+func fetch(ctx context.Context, at address, params map[string]string, body string, limit int) (*exchange, *reply, error) {
+	r := newReply(newNonce(), limit)
+	x, err := dial(ctx, at, r, make(chan greeting, 1))
+	if err != nil {
+		return nil, nil, &downError{explainDial(at, err)}
+	}
 	over, err := x.send(params, body)
 	if err != nil {
-		return nil, err
+		x.close()
+		return nil, nil, err
 	}
 	select {
 	case <-over:
-		return a.answer(x, r)
+		return x, r, nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		x.close()
+		return nil, nil, ctx.Err()
 	}
 }
 

@@ -14,7 +14,7 @@ var (
 
 // Blocked returns why Acquire would have to wait at present, nil if it would not.
 func (t *Topic) Blocked() error {
-	if err := t.shutReason(); err != nil {
+	if err := t.ShutReason(); err != nil {
 		return err
 	}
 	if t.crew != nil {
@@ -30,17 +30,6 @@ func (t *Topic) Blocked() error {
 		return errPoolBusy
 	}
 	return nil
-}
-
-// shutReason returns which gate is shut and why, nil if both are open.
-func (t *Topic) shutReason() error {
-	p := t.pool
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.gate.reason != nil {
-		return p.gate.reason
-	}
-	return t.gate.reason
 }
 
 // blocked returns why there are no permits, nil if there are some.

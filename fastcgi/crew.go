@@ -85,7 +85,7 @@ func (c *crew) handle(ctx context.Context, job compat.Job, result *Result) compa
 		return compat.Outcome{Verdict: compat.Failed, Error: fmt.Sprintf("the job's text has %d bytes, more than mode = \"worker\" takes (%d): use mode = \"request\"", len(job.Raw()), most)}
 	}
 	e := c.errands.get(job, to, result)
-	e.claim = compat.ClaimOf(ctx)
+	e.claim, e.trace = compat.ClaimOf(ctx), compat.TraceContextOf(ctx)
 	if ctx.Err() != nil {
 		return unavailable(stoppedUnstarted)
 	}
@@ -120,8 +120,8 @@ func (c *crew) finished(e *errand, o compat.Outcome) compat.Outcome {
 // stoppedUnstarted is why a job comes back that no worker has begun.
 const stoppedUnstarted = "the sidecar stopped before the script started"
 
-// lapsedUnstarted is why a job comes back that others may have by now.
-const lapsedUnstarted = "its lease ended before the script started"
+// lapsedUnstarted is why a job comes back that others may have by now, or that is to go back.
+const lapsedUnstarted = "its claim went back before the script started"
 
 // submit gives e to a worker, or lets it wait for one.
 func (c *crew) submit(e *errand) {
@@ -241,6 +241,15 @@ func (c *crew) drain() {
 	c.drained = true
 	c.giveBack(stoppedUnstarted)
 	c.nudge()
+}
+
+// recall makes the jobs come back that no worker has, and that are to go back.
+func (c *crew) recall() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.pending.len() > 0 && c.pending.first().lapsed() {
+		c.pending.pop().end(unavailable(lapsedUnstarted))
+	}
 }
 
 // giveBack ends all that wait. mu is held.

@@ -34,6 +34,7 @@ func switchLink(t testing.TB, link, to string) {
 
 // C151: jobs that start after the switch run the new release, and none mixes both.
 func TestReleasesSwitchBySymlink(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Opcache: true, Ini: []string{"opcache.validate_timestamps = 0", "realpath_cache_ttl = 600"}})
 	release(f, "r1")
 	release(f, "r2")
@@ -144,6 +145,7 @@ func TestChrootedPool(t *testing.T) {
 
 // C157: four jobs with sessions run side by side.
 func TestSessionsDoNotQueueJobs(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Children: 4})
 	r := newRig(t, f).run()
 	topic := r.topic(f.Script("session.php", `<?php ini_set('session.save_path', '`+f.Shared()+`'); session_start(); usleep(500000);`))
@@ -160,6 +162,7 @@ func TestSessionsDoNotQueueJobs(t *testing.T) {
 
 // C149: scripts that go on behind their answer hold their slot, and nobody else's job fails for it.
 func TestEarlyAnswersDoNotOverrunThePool(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Children: 2})
 	r := newRig(t, f).run()
 	topic := r.topic(f.Script("tail.php", `<?php echo 'success'; fastcgi_finish_request(); usleep(100000); throw new Exception('tail broke');`))

@@ -19,7 +19,8 @@ type errand struct {
 	unsent    bool         // it could not be written
 	withdrawn bool         // nobody wants it to start any more
 	claim     compat.Claim // nil: none that could lapse
-	result    *Result      // for a person who wants to see all, mostly nil
+	trace     compat.TraceContext
+	result    *Result // for a person who wants to see all, mostly nil
 	outcome   chan compat.Outcome
 }
 
@@ -37,13 +38,14 @@ func (s *errands) get(job compat.Job, to *route, result *Result) *errand {
 
 func (s *errands) put(e *errand) {
 	e.job, e.route, e.by, e.claim, e.result = compat.Job{}, nil, nil, nil, nil
+	e.trace = compat.TraceContext{}
 	s.pool.Put(e)
 }
 
 // end makes o known. Nobody but its caller may look at the errand afterwards.
 func (e *errand) end(o compat.Outcome) { e.outcome <- o }
 
-// lapsed reports that others may have the job by now, so that it must not begin.
+// lapsed reports that others may have the job by now, or that its claim is to go back: it must not begin.
 func (e *errand) lapsed() bool { return e.claim != nil && e.claim.Lapsed() }
 
 // errandQueue is a queue of errands, oldest first.

@@ -8,6 +8,7 @@ import (
 
 // A queue of errands against a plain list.
 func TestErrandsKeepTheirOrder(t *testing.T) {
+	t.Parallel()
 	var q errandQueue
 	var want []*errand
 	random := rand.New(rand.NewPCG(1, 2))

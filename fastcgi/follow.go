@@ -56,6 +56,7 @@ func (r *run) follow(ctx context.Context, over <-chan struct{}) {
 func (r *run) begin(g greeting) {
 	r.mu.Lock()
 	r.learn(g)
+	r.pid, r.heard = g.pid, time.Now()
 	r.mu.Unlock()
 	r.facts.started = true
 	r.result.Started, r.result.PID, r.result.PHP = true, g.pid, g.php

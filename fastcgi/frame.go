@@ -3,6 +3,7 @@ package fastcgi
 import (
 	"bufio"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -50,7 +51,7 @@ func appendFrame(buf []byte, kind frameKind, body string) []byte {
 
 // appendJob appends the frame of a job, with what names the code for it, if that is not the same for all. Its text
 // goes out as it is.
-func appendJob(buf []byte, id uint32, job compat.Job, target string) []byte {
+func appendJob(buf []byte, id uint32, job compat.Job, target string, trace compat.TraceContext) []byte {
 	begin := len(buf)
 	buf = append(buf, 0, 0, 0, 0, byte(jobFrame))
 	buf = binary.BigEndian.AppendUint32(buf, id)
@@ -63,6 +64,7 @@ func appendJob(buf []byte, id uint32, job compat.Job, target string) []byte {
 	buf = append(buf, `,"crashes":`...)
 	buf = strconv.AppendInt(buf, int64(job.Crashes()), 10)
 	buf = append(buf, target...)
+	buf = appendTrace(buf, trace)
 	buf = append(buf, '}')
 	binary.BigEndian.PutUint16(buf[header-2:], uint16(len(buf)-header))
 	buf = append(buf, job.Raw()...)
@@ -70,10 +72,29 @@ func appendJob(buf []byte, id uint32, job compat.Job, target string) []byte {
 	return buf
 }
 
+// appendTrace appends the fields of a job's header that say which trace its run is part of.
+func appendTrace(buf []byte, t compat.TraceContext) []byte {
+	for _, f := range []struct{ name, value string }{{"traceparent", t.Parent}, {"tracestate", t.State}} {
+		if f.value == "" || len(f.value) > maxTrace {
+			continue
+		}
+		text, err := json.Marshal(f.value)
+		if err != nil { // a string always can be
+			continue
+		}
+		buf = append(append(append(buf, `,"`...), f.name...), `":`...)
+		buf = append(buf, text...)
+	}
+	return buf
+}
+
+// maxTrace is how long a traceparent or tracestate may be to be passed on: the standard asks for no more.
+const maxTrace = 512
+
 // jobOverhead is more than a job's frame takes beside its text, targetOverhead more than the name of its code does, every
 // byte of which JSON may have to spell in six.
 const (
-	jobOverhead    = 512
+	jobOverhead    = 512 + 2*6*maxTrace
 	targetOverhead = 6*(maxCall+maxPath) + 64
 )
 

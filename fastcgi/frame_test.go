@@ -29,7 +29,7 @@ func TestAJobsFrameIsAsWrittenDown(t *testing.T) {
 	want := "\x00\x00\x00\x00J\x00\x00\x00\x07\x00" + string(rune(len(header))) + header + text
 	buf := []byte(want)
 	binary.BigEndian.PutUint32(buf, uint32(len(want)-4))
-	if got := appendJob(nil, 7, parse(t, text), ""); string(got) != string(buf) {
+	if got := appendJob(nil, 7, parse(t, text), "", compat.TraceContext{}); string(got) != string(buf) {
 		t.Errorf("got  %q\nwant %q", got, buf)
 	}
 	target := `,"call":"App\\Sms::send","timeout_ms":5000`
@@ -37,8 +37,19 @@ func TestAJobsFrameIsAsWrittenDown(t *testing.T) {
 	want = "\x00\x00\x00\x00J\x00\x00\x00\x07\x00" + string(rune(len(header))) + header + text
 	buf = []byte(want)
 	binary.BigEndian.PutUint32(buf, uint32(len(want)-4))
-	if got := appendJob(nil, 7, parse(t, text), target); string(got) != string(buf) {
+	if got := appendJob(nil, 7, parse(t, text), target, compat.TraceContext{}); string(got) != string(buf) {
 		t.Errorf("with a target: got  %q\nwant %q", got, buf)
+	}
+	header = `{"uuid":"a1","tries":2,"crashes":1,"traceparent":"00-1-2-01","tracestate":"a=\"b\""}`
+	want = "\x00\x00\x00\x00J\x00\x00\x00\x07\x00" + string(rune(len(header))) + header + text
+	buf = []byte(want)
+	binary.BigEndian.PutUint32(buf, uint32(len(want)-4))
+	traced := compat.TraceContext{Parent: "00-1-2-01", State: `a="b"`}
+	if got := appendJob(nil, 7, parse(t, text), "", traced); string(got) != string(buf) {
+		t.Errorf("of a trace: got  %q\nwant %q", got, buf)
+	}
+	if got := appendJob(nil, 7, parse(t, text), "", compat.TraceContext{State: strings.Repeat("a", 513)}); strings.Contains(string(got), "tracestate") {
+		t.Error("a state of 513 bytes is passed on")
 	}
 	if got := appendFrame([]byte("x"), endFrame, ""); string(got) != "x\x00\x00\x00\x01E" {
 		t.Errorf("end: %q", got)
@@ -47,7 +58,7 @@ func TestAJobsFrameIsAsWrittenDown(t *testing.T) {
 
 // A uuid comes from whoever wrote the job: nothing in it may leave its place.
 func TestAHeaderHoldsNoForeignCharacters(t *testing.T) {
-	buf := appendJob(nil, 1, parse(t, `{"uuid":"a\",\"tries\":0,\"x\":\"","retry":3}`), "")
+	buf := appendJob(nil, 1, parse(t, `{"uuid":"a\",\"tries\":0,\"x\":\"","retry":3}`), "", compat.TraceContext{})
 	size := binary.BigEndian.Uint16(buf[9:])
 	var header struct {
 		UUID  string `json:"uuid"`
@@ -117,7 +128,7 @@ func TestMoreKnowsWhetherAFrameIsWhole(t *testing.T) {
 func FuzzFrame(f *testing.F) {
 	f.Add(appendFrame(appendFrame(nil, verdictFrame, "\x00\x00\x00\x01{}"), byeFrame, `{"why":"end"}`))
 	f.Add([]byte("\xff\xff\xff\xffV"))
-	f.Add(appendJob(nil, 1, compat.Job{}, ""))
+	f.Add(appendJob(nil, 1, compat.Job{}, "", compat.TraceContext{}))
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		in := newFrameReader(bytes.NewReader(stream))
 		var again []byte

@@ -39,6 +39,7 @@ func wantHealth(t *testing.T, who string, health func() error, says string) {
 
 // C136: socket gone, refusing, denied, back.
 func TestNothingIsClaimedWhileFPMIsAway(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{})
 	r := newRig(t, f)
 	topic := r.handler("ok")
@@ -69,6 +70,7 @@ func TestNothingIsClaimedWhileFPMIsAway(t *testing.T) {
 
 // A socket that does not admit us is named clearly. Root is admitted everywhere, so that another user has to try.
 func TestDeniedSocketIsNamed(t *testing.T) {
+	t.Parallel()
 	if dir := os.Getenv("SIDECAR_TEST_DENIED"); dir != "" {
 		f := &testenv.FPM{Dir: dir, Listen: "unix://" + filepath.Join(dir, "fpm.sock")}
 		err := newRig(t, f).pool.Ping(t.Context())
@@ -140,6 +142,7 @@ func TestOtherServersAreNotTakenForFPM(t *testing.T) {
 
 // All children busy is not down.
 func TestBusyPoolIsUp(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Children: 1})
 	r := newRig(t, f).run()
 	dir := f.Shared()
@@ -155,6 +158,7 @@ func TestBusyPoolIsUp(t *testing.T) {
 
 // C83, C153: a handler that is not there, or not readable, shuts its own topic's gate and costs no job anything.
 func TestMissingHandlerShutsItsTopicOnly(t *testing.T) {
+	t.Parallel()
 	for name, set := range map[string]func(*fastcgi.TopicOptions){"bridge": func(*fastcgi.TopicOptions) {}, "raw": raw} {
 		t.Run(name, func(t *testing.T) {
 			f := testenv.StartFPM(t, testenv.FPMOptions{})
@@ -247,7 +251,19 @@ func TestCallerIsToldWhatStops(t *testing.T) {
 	if n := topic.Acquire(ctx, 3); n != 0 {
 		t.Errorf("%s slots before anybody has seen FPM", strconv.Itoa(n))
 	}
-	if err := topic.Health(); err == nil {
-		t.Error("healthy before anybody has seen the handler")
+	if err := topic.ShutReason(); err == nil {
+		t.Error("open before anybody has seen the handler")
+	}
+}
+
+func TestAnAbsentPoolIsWhyAndNotItsTopics(t *testing.T) {
+	f := testenv.StartFPM(t, testenv.FPMOptions{})
+	r := newRig(t, f, func(o *fastcgi.PoolOptions) { o.Listen = "unix://" + filepath.Join(t.TempDir(), "none") })
+	topic := r.handler("ok")
+	r.run()
+	wantHealth(t, "the pool", r.pool.Health, "php-fpm is not running")
+	wantHealth(t, "what shuts the topic", topic.ShutReason, "php-fpm is not running")
+	if err := topic.Health(); err != nil {
+		t.Errorf("the topic that nobody could look at says %v", err)
 	}
 }

@@ -189,7 +189,11 @@ func (f facts) noScript() bool {
 
 // refusal says how FPM answered instead of running the script.
 func (f facts) refusal() string {
-	said := strings.TrimSpace(string(lastChars(f.stderr, 300)))
+	stderr := f.stderr
+	if at := bytes.LastIndex(stderr, []byte("PHP Fatal error")); at >= 0 { // what it says first is why; a trace follows
+		stderr = stderr[at:min(len(stderr), at+300)]
+	}
+	said := strings.TrimSpace(string(lastChars(stderr, 300)))
 	if body := strings.TrimSpace(string(lastChars(f.output, 200))); body != "" {
 		said = strings.TrimPrefix(said+"; "+body, "; ")
 	}

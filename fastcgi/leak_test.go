@@ -80,6 +80,7 @@ func TestMetricsAreWellFormed(t *testing.T) {
 
 // The status page is read, and slots are taken back while others have all the children.
 func TestSlotsGiveWayToOthers(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Children: 3, StatusListen: true})
 	r := newRig(t, f, func(o *fastcgi.PoolOptions) { o.Children, o.Status = 3, f.StatusListen })
 	topic := r.handler("ok", func(o *fastcgi.TopicOptions) { o.Workers = 3 })

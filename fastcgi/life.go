@@ -196,7 +196,7 @@ func (r *resident) greet(ctx context.Context, call callback) {
 	p.heard(r)
 	p.metrics.started(p.opts.Name, l.waited)
 	c.mu.Lock()
-	r.conn, r.greeted = call.conn, now
+	r.conn, r.pid, r.greeted = call.conn, call.PID, now
 	c.wakeBy(now.Add(c.topic.opts.Timeout))
 	c.mu.Unlock()
 	r.meet()

@@ -59,6 +59,7 @@ func NewMetrics(reg prometheus.Registerer, pools, topics []string) *Metrics {
 		}, []string{"pool", "way"}),
 		resident: newWorkerMetrics(reg, topics),
 	}
+	reg.MustRegister(newOccupancy(&m.pools))
 	for _, pool := range pools {
 		m.makePool(pool)
 	}

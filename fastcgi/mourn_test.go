@@ -36,6 +36,7 @@ func wantSoon(t *testing.T, r *rig, since time.Time) {
 }
 
 func TestACrashIsSeenAlthoughWhatTheScriptStartedLives(t *testing.T) {
+	t.Parallel()
 	for _, tcp := range []bool{false, true} {
 		t.Run(fmt.Sprintf("tcp=%v", tcp), func(t *testing.T) {
 			f := testenv.StartFPM(t, testenv.FPMOptions{TCP: tcp})
@@ -54,6 +55,7 @@ func TestACrashIsSeenAlthoughWhatTheScriptStartedLives(t *testing.T) {
 }
 
 func TestATimeoutDoesNotWaitForWhatTheScriptStarted(t *testing.T) {
+	t.Parallel()
 	for _, tcp := range []bool{false, true} {
 		t.Run(fmt.Sprintf("tcp=%v", tcp), func(t *testing.T) {
 			f := testenv.StartFPM(t, testenv.FPMOptions{TCP: tcp})
@@ -68,6 +70,7 @@ func TestATimeoutDoesNotWaitForWhatTheScriptStarted(t *testing.T) {
 
 // The child has crashed before anybody could look, and the deadline is what tells.
 func TestATimeoutOfAChildThatIsGone(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{TCP: true})
 	r := newRig(t, f).run()
 	since := time.Now()
@@ -77,6 +80,7 @@ func TestATimeoutOfAChildThatIsGone(t *testing.T) {
 }
 
 func TestAStoppedSidecarDoesNotWaitForWhatTheScriptStarted(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{})
 	r := newRig(t, f).run()
 	topic := r.topic(heir(f, `sleep(20);`))

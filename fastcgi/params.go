@@ -102,3 +102,13 @@ func addJob(params map[string]string, topic string, job compat.Job, timeout time
 	params["SIDECAR_CRASHES"] = strconv.Itoa(job.Crashes())
 	params["SIDECAR_TIMEOUT_MS"] = strconv.FormatInt(timeout.Milliseconds(), 10)
 }
+
+// addTrace adds the trace that the run is part of, as the headers of a request that PHP's instrumentation reads.
+func addTrace(params map[string]string, t compat.TraceContext) {
+	if t.Parent != "" {
+		params["HTTP_TRACEPARENT"] = t.Parent
+	}
+	if t.State != "" {
+		params["HTTP_TRACESTATE"] = t.State
+	}
+}

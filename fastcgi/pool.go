@@ -27,6 +27,7 @@ type Pool struct {
 	hire chan struct{} // tells Run of a new crew
 
 	looking sync.Mutex // held while somebody looks whether FPM is there
+	paging  sync.Mutex // held while a scrape reads the status page
 
 	mu       sync.Mutex
 	gate     gate
@@ -41,6 +42,9 @@ type Pool struct {
 	unheard   map[any]time.Time // when the runs and residents were sent that no child has taken yet
 	silent    bool              // it has been said that no child takes jobs
 	patience  time.Duration     // helloPatience
+
+	page   statusPage // as it was read last
+	pageAt time.Time  // when; zero before the first
 }
 
 // NewPool returns a pool whose gate is shut until [Pool.Run] has seen FPM answer. The options have been validated.

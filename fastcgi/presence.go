@@ -85,8 +85,16 @@ func (p *Pool) noteSilence() {
 //
 // The kernel takes connections for whoever listens, frozen or not, so that nothing else would tell.
 func (p *Pool) silence() error {
+	if waited := p.waited(); waited >= p.patience {
+		return noChild(waited)
+	}
+	return nil
+}
+
+// waited returns for how long jobs have waited since a child took one last; 0 when none does. p.mu is held.
+func (p *Pool) waited() time.Duration {
 	if len(p.unheard) == 0 {
-		return nil
+		return 0
 	}
 	oldest := time.Now()
 	for _, sent := range p.unheard {
@@ -97,10 +105,7 @@ func (p *Pool) silence() error {
 	if p.lastHello.After(oldest) {
 		oldest = p.lastHello
 	}
-	if waited := time.Since(oldest); waited >= p.patience {
-		return noChild(waited)
-	}
-	return nil
+	return time.Since(oldest)
 }
 
 // noChild says what it means that jobs have waited in vain.

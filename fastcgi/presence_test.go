@@ -14,6 +14,7 @@ import (
 
 // Nothing runs, and nothing is claimed to find out.
 func TestAnIdlePoolNoticesThatFPMIsGone(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{})
 	r := newRig(t, f)
 	topic := r.handler("ok")
@@ -59,6 +60,7 @@ func signalFPM(t *testing.T, f *testenv.FPM, s syscall.Signal) {
 
 // A frozen FPM takes connections, as the kernel does that for it.
 func TestAFrozenFPMIsNamed(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{})
 	r := newRig(t, f)
 	fastcgi.SetPatience(r.pool, time.Second)
@@ -82,6 +84,7 @@ func TestAFrozenFPMIsNamed(t *testing.T) {
 
 // A pool whose children are busy for long, while jobs begin now and then, is not silent.
 func TestABusyPoolIsNotSilent(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Children: 1})
 	r := newRig(t, f)
 	fastcgi.SetPatience(r.pool, 2*time.Second)
@@ -102,6 +105,7 @@ func TestABusyPoolIsNotSilent(t *testing.T) {
 
 // What takes connections and says nothing is not waited for by somebody who looks on, and the answer names it.
 func TestTryGivesUpASilentPeer(t *testing.T) {
+	t.Parallel()
 	for _, listen := range []string{"tcp", "unix"} {
 		t.Run(listen, func(t *testing.T) {
 			address := "127.0.0.1:0"

@@ -68,7 +68,7 @@ func listenerPID(c *net.UnixConn) (int, error) {
 
 // holdsTCP makes sure that pid has the other end of c open. Only a child on this host can be found.
 func holdsTCP(pid int, c *net.TCPConn) error {
-	inode, err := peerInode(c)
+	socket, err := peerSocket(c)
 	if err != nil {
 		return err
 	}
@@ -77,26 +77,19 @@ func holdsTCP(pid int, c *net.TCPConn) error {
 		return err
 	}
 	for _, link := range links {
-		if to, err := os.Readlink(link); err == nil && to == "socket:["+inode+"]" {
+		if to, err := os.Readlink(link); err == nil && to == socket {
 			return nil
 		}
 	}
 	return fmt.Errorf("%w: it does not hold the connection", errNotOurs)
 }
 
-// peerInode finds the socket at the other end of c in this host's tables.
-func peerInode(c *net.TCPConn) (string, error) {
+// peerSocket finds the socket at the other end of c in this host's tables, as links in /proc name it.
+func peerSocket(c *net.TCPConn) (string, error) {
 	theirs, ours := procAddrs(c.RemoteAddr()), procAddrs(c.LocalAddr())
-	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
-		text, err := os.ReadFile(table)
-		if err != nil {
-			continue
-		}
-		for line := range strings.Lines(string(text)) {
-			f := strings.Fields(line) // number, local, remote, …, inode
-			if len(f) > 9 && slices.Contains(theirs, f[1]) && slices.Contains(ours, f[2]) && f[9] != "0" {
-				return f[9], nil
-			}
+	for s := range proc.Sockets() {
+		if slices.Contains(theirs, s.Local) && slices.Contains(ours, s.Remote) {
+			return s.Link, nil
 		}
 	}
 	return "", fmt.Errorf("%w: the other end of the connection is not on this host", errNotOurs)

@@ -58,7 +58,7 @@ func TestRecordsAreReadFromAnyReader(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bufio.NewReaderSize(wrap(bytes.NewReader(stream)), 4096)
-			got := map[recordType]string{}
+			got := map[recordType][]byte{}
 			for {
 				head, err := readHeader(r)
 				if errors.Is(err, io.EOF) {
@@ -67,11 +67,11 @@ func TestRecordsAreReadFromAnyReader(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := readContent(r, head, func(p []byte) { got[head.kind] += string(p) }); err != nil {
+				if err := readContent(r, head, func(p []byte) { got[head.kind] = append(got[head.kind], p...) }); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if got[stdout] != long+"abc" || got[endRequest] != "12345678" {
+			if string(got[stdout]) != long+"abc" || string(got[endRequest]) != "12345678" {
 				t.Errorf("stdout %d bytes, end %q", len(got[stdout]), got[endRequest])
 			}
 		})

@@ -44,6 +44,7 @@ func say(t *testing.T, socket, text string) string {
 
 // Where fastcgi.logging is off, nothing but the socket can say hello.
 func TestHelloComesOverTheSocketWhereStderrIsOff(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Ini: []string{"fastcgi.logging = 0"}})
 	r := newRig(t, f).run()
 	got := r.handler("ok").Run(t.Context(), job(t, ""))
@@ -75,6 +76,7 @@ func TestNoScriptRunsUnannounced(t *testing.T) {
 }
 
 func TestStrangersAreNotBelieved(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{})
 	r := newRig(t, f).run()
 	dir := f.Shared()

@@ -20,6 +20,7 @@ type resident struct {
 
 	// Guarded by crew.mu.
 	conn        net.Conn // set before it is ready
+	pid         int      // likewise
 	ready       bool
 	greeted     time.Time
 	leaving     reason    // it gets no more jobs

@@ -47,7 +47,7 @@ func (r *resident) write(batch []outgoing) bool {
 	for i, f := range batch {
 		switch f.kind { //nolint:exhaustive // the others come the other way
 		case jobFrame:
-			r.out = appendJob(r.out, f.errand.id, f.errand.job, r.targets[f.errand.route.number])
+			r.out = appendJob(r.out, f.errand.id, f.errand.job, r.targets[f.errand.route.number], f.errand.trace)
 		case pingFrame:
 			r.out = appendFrame(r.out, pingFrame, pingBody)
 		case endFrame:

@@ -25,6 +25,8 @@ type run struct {
 	refused bool          // no hello will be answered any more
 	signer  nonce         // what its verdict is signed with; the bare nonce before the hello
 	met     chan struct{} // closed at the hello
+	pid     int           // who said it, for those who look
+	heard   time.Time     // when
 
 	// Of the goroutine that follows the run.
 	exchange *exchange
@@ -109,6 +111,7 @@ func (r *run) params(ctx context.Context) (map[string]string, error) {
 	if !o.Bridge {
 		params := baseParams(script, script, path.Dir(script), r.job.Raw())
 		addJob(params, o.Topic, r.job, to.timeout)
+		addTrace(params, compat.TraceContextOf(ctx))
 		deadline := r.sent.Add(to.timeout).UnixMilli() //nolint:forbidigo // for the script's own clock, on FPM's host
 		params["SIDECAR_DEADLINE_MS"] = strconv.FormatInt(deadline, 10)
 		return params, nil
@@ -124,6 +127,7 @@ func (r *run) params(ctx context.Context) (map[string]string, error) {
 		return nil, err
 	}
 	addJob(params, o.Topic, r.job, to.timeout)
+	addTrace(params, compat.TraceContextOf(ctx))
 	return params, nil
 }
 

@@ -24,6 +24,16 @@ func (o *owners) add(name string, who owner) {
 	o.byName[name] = append(o.byName[name], who)
 }
 
+// newest returns the one that speaks for each name.
+func (o *owners) newest() (all []owner) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, of := range o.byName {
+		all = append(all, of[len(of)-1])
+	}
+	return all
+}
+
 // set runs write, which sets a gauge of name, unless there is a newer owner than who, or who has left.
 func (o *owners) set(name string, who owner, write func()) {
 	o.mu.Lock()

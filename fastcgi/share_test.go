@@ -167,3 +167,20 @@ func TestCrowdIsWhoeverIsNotUs(t *testing.T) {
 		})
 	}
 }
+
+func TestAStatusPageStandsForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := openPoolWith(2)
+		if got := p.Reading(); got.Page {
+			t.Errorf("before it was read: %+v", got)
+		}
+		p.keepPage(statusPage{Queue: 3, Idle: 1, Active: 1, Reached: 5})
+		if got := p.Reading(); !got.Page || got.Queue != 3 || got.Idle != 1 || got.Active != 1 || got.Reached != 5 {
+			t.Errorf("just read: %+v", got)
+		}
+		<-time.After(pageStands)
+		if got := p.Reading(); got.Page || got.Queue != 0 {
+			t.Errorf("%s later: %+v", pageStands, got)
+		}
+	})
+}

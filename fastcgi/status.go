@@ -15,9 +15,12 @@ const (
 
 // statusPage is what pm.status_path answers, as far as it is read.
 type statusPage struct {
-	Queue  int `json:"listen queue"`
-	Idle   int `json:"idle processes"`
-	Active int `json:"active processes"`
+	Queue    int `json:"listen queue"`
+	Idle     int `json:"idle processes"`
+	Active   int `json:"active processes"`
+	Reached  int `json:"max children reached"`
+	Slow     int `json:"slow requests"`
+	Accepted int `json:"accepted conn"`
 }
 
 // watchStatus follows FPM's status page while jobs run or want to, and takes slots back while others wait for a child.
@@ -40,7 +43,9 @@ func (p *Pool) watchStatus(ctx context.Context) {
 			continue
 		}
 		page, err := p.askStatus(ctx, at, path)
-		if err != nil && ctx.Err() == nil && (last == nil || last.Error() != err.Error()) {
+		if err == nil {
+			p.keepPage(page)
+		} else if ctx.Err() == nil && (last == nil || last.Error() != err.Error()) {
 			p.log.WarnContext(ctx, "php-fpm's status page does not answer", "status", p.opts.Status, "error", err)
 		}
 		last = err
@@ -48,12 +53,17 @@ func (p *Pool) watchStatus(ctx context.Context) {
 	}
 }
 
-// askStatus reads the status page. Its SCRIPT_NAME is what FPM goes by (FPM-FACTS 6).
-func (p *Pool) askStatus(ctx context.Context, at address, path string) (statusPage, error) {
+// statusParams are those of a request for the status page. Its SCRIPT_NAME is what FPM goes by (FPM-FACTS 6).
+func statusParams(path string) map[string]string {
 	params := baseParams(path, path, "/", "")
 	params["REQUEST_METHOD"], params["QUERY_STRING"] = "GET", "json"
 	params["SCRIPT_NAME"], params["REQUEST_URI"] = path, path
-	answer, err := p.ask(ctx, at, params, newNonce(), statusPatience)
+	return params
+}
+
+// askStatus reads the status page.
+func (p *Pool) askStatus(ctx context.Context, at address, path string) (statusPage, error) {
+	answer, err := p.ask(ctx, at, statusParams(path), newNonce(), statusPatience)
 	if err != nil {
 		return statusPage{}, err
 	}
@@ -61,8 +71,15 @@ func (p *Pool) askStatus(ctx context.Context, at address, path string) (statusPa
 	if err := json.Unmarshal(answer.output, &page); err != nil {
 		return statusPage{}, fmt.Errorf("%s is no status page: %s", path, answer.refusal())
 	}
-	p.metrics.listenQueue(p, page.Queue)
 	return page, nil
+}
+
+// keepPage keeps a page that was just read.
+func (p *Pool) keepPage(page statusPage) {
+	p.mu.Lock()
+	p.page, p.pageAt = page, time.Now()
+	p.mu.Unlock()
+	p.metrics.listenQueue(p, page.Queue)
 }
 
 // crowded reports that requests of others wait for a child, as far as can be told with used slots of ours.

@@ -31,6 +31,7 @@ func marks(dir, uuid, place string) int {
 
 // C70: the script is stopped, so that no retry overlaps it. On unix sockets and TCP.
 func TestTimeoutStopsTheScript(t *testing.T) {
+	t.Parallel()
 	for _, tcp := range []bool{false, true} {
 		t.Run(fmt.Sprintf("tcp=%v", tcp), func(t *testing.T) {
 			f := testenv.StartFPM(t, testenv.FPMOptions{TCP: tcp})
@@ -62,6 +63,7 @@ func TestTimeoutStopsAScriptThatHasAnsweredEarly(t *testing.T) {
 
 // FPM-FACTS 4: FPM runs a queued request whose client has gone. So nobody goes, and the clock has not begun.
 func TestQueuedJobWaitsLongerThanItsTimeoutAndRunsOnce(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Children: 1})
 	r := newRig(t, f).run()
 	dir := f.Shared()
@@ -79,6 +81,7 @@ func TestQueuedJobWaitsLongerThanItsTimeoutAndRunsOnce(t *testing.T) {
 }
 
 func TestStoppedSidecarTakesBackWhatHasNotBegun(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Children: 1})
 	r := newRig(t, f).run()
 	dir := f.Shared()
@@ -141,6 +144,7 @@ func TestStoppedSidecarHoldsWhatMayBeginOnTCP(t *testing.T) {
 
 // C137, C135: FPM itself ends the script. The next job has a connection of its own.
 func TestTerminatedScriptsHaveCrashed(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{RequestTerminateTimeout: time.Second})
 	topic := newRig(t, f).run().handler("sleep")
 	got := topic.Run(t.Context(), sleeper(t, "a1", f.Shared(), 10))
@@ -149,6 +153,7 @@ func TestTerminatedScriptsHaveCrashed(t *testing.T) {
 }
 
 func TestReloadCutsOrWaits(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		patience time.Duration
 		want     compat.Verdict
@@ -184,6 +189,7 @@ func TestFPMKillsWhereWeMayNot(t *testing.T) {
 
 // A sidecar of another user may not kill FPM's child, and asks FPM to.
 func TestTimeoutWithoutTheRightToKill(t *testing.T) {
+	t.Parallel()
 	const env = "SIDECAR_TEST_NO_RIGHT"
 	if dir := os.Getenv(env); dir != "" {
 		own, err := os.MkdirTemp("", "sidecar-own-")
@@ -216,6 +222,7 @@ func TestTimeoutWithoutTheRightToKill(t *testing.T) {
 
 // An order to kill that is given up while it waits for a child is never carried out: by then that child may run another's request.
 func TestKillOrderThatWasGivenUpIsDead(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Children: 1})
 	r := newRig(t, f).run()
 	dir := f.Shared()
@@ -236,6 +243,7 @@ func TestKillOrderThatWasGivenUpIsDead(t *testing.T) {
 
 // What cannot be stopped keeps its slot until it ends, and a success that comes late is one.
 func TestLateSuccessIsDoneAndTheAbandonedMayStillRun(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{})
 	r := newRig(t, f).run()
 	script := f.Script("slow.php", `<?php usleep(600000); echo 'success';`)

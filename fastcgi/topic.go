@@ -2,6 +2,7 @@ package fastcgi
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync/atomic"
@@ -101,6 +102,13 @@ func (t *Topic) Drain() {
 	}
 }
 
+// Recall has the jobs come back as Unavailable that no resident worker has begun and whose claims are to go back.
+func (t *Topic) Recall() {
+	if t.crew != nil {
+		t.crew.recall()
+	}
+}
+
 // Renew replaces every resident worker between two of its jobs, and has a gate that is shut looked at now: the code
 // may have changed in a way that nobody sees.
 func (t *Topic) Renew() {
@@ -143,10 +151,24 @@ func (t *Topic) Try(ctx context.Context, job compat.Job) Result {
 	return t.Run(ctx, job)
 }
 
-// Health returns why no job of the topic may start although the pool is up, nil if they may.
+// Health returns what is wrong with the topic itself, nil if nothing is or if the pool, being away, cannot tell.
 func (t *Topic) Health() error {
 	t.pool.mu.Lock()
 	defer t.pool.mu.Unlock()
+	if !t.pool.gate.open() && errors.Is(t.gate.reason, errNotSeen) {
+		return nil
+	}
+	return t.gate.reason
+}
+
+// ShutReason returns why no job may start, of the pool or of the topic, nil if they may.
+func (t *Topic) ShutReason() error {
+	p := t.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.gate.open() {
+		return p.gate.reason
+	}
 	return t.gate.reason
 }
 

@@ -28,6 +28,7 @@ func sized(t *testing.T, size int) compat.Job {
 
 // C124, C126: no length of the body is lost at a record's limit.
 func TestBodiesOfEverySizeArriveWhole(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{})
 	topic := newRig(t, f).run().handler("describe_body")
 	for _, size := range []int{64, 65535, 65536, 65537, 131070, 8 << 20} {
@@ -43,6 +44,7 @@ func TestBodiesOfEverySizeArriveWhole(t *testing.T) {
 
 // C128: above post_max_size a body is whole, or the job is not done.
 func TestNoJobIsDoneWithoutItsData(t *testing.T) {
+	t.Parallel()
 	for _, display := range []bool{false, true} {
 		f := testenv.StartFPM(t, testenv.FPMOptions{Ini: []string{"post_max_size = 1M"}, DisplayErrors: display})
 		got := newRig(t, f).run().handler("missing_data").Run(t.Context(), sized(t, 2<<20))
@@ -102,6 +104,7 @@ func TestStrangeUUIDsAreHashed(t *testing.T) {
 }
 
 func TestOutputIsBoundedAndNeverStopsTheScript(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{})
 	r := newRig(t, f).run()
 	limit := func(n int) func(*fastcgi.TopicOptions) { return func(o *fastcgi.TopicOptions) { o.OutputLimit = n } }
@@ -152,6 +155,7 @@ func TestStderrIsTheTraceWhereTheHandlerGaveNone(t *testing.T) {
 
 // C130, C132: no connection is kept, so that neither max_requests nor web requests on the same children notice.
 func TestChildrenAreNotPinned(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Children: 2, MaxRequests: 1})
 	r := newRig(t, f, func(o *fastcgi.PoolOptions) { o.Children = 8 }).run()
 	topic := r.handler("ok", func(o *fastcgi.TopicOptions) { o.Workers = 8 })
@@ -170,7 +174,7 @@ func TestChildrenAreNotPinned(t *testing.T) {
 	})
 	for range 8 {
 		jobs.Go(func() {
-			for range 12 {
+			for range 5 {
 				wantVerdict(t, topic.Run(t.Context(), job(t, "")), compat.Done, "")
 			}
 		})
@@ -185,6 +189,7 @@ func TestChildrenAreNotPinned(t *testing.T) {
 
 // C134: a full backlog puts jobs off and costs them nothing.
 func TestFullBacklogIsNoFailure(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Children: 1, Backlog: 1})
 	r := newRig(t, f, func(o *fastcgi.PoolOptions) { o.Children = 30 })
 	topic := r.handler("sleep", func(o *fastcgi.TopicOptions) { o.Workers = 30 })

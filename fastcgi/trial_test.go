@@ -84,6 +84,7 @@ func TestAMissingClassShutsTheGateUntilATrialSucceeds(t *testing.T) {
 }
 
 func TestTrialsBecomeEverMoreSeldomAndAHangupAsksForOne(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, testenv.StartFPM(t, testenv.FPMOptions{}))
 	topic, _ := laterClass(t, r)
 	r.run()

@@ -47,6 +47,7 @@ var endings = map[string]struct {
 }
 
 func TestEveryEndingIsWhatItIs(t *testing.T) {
+	t.Parallel()
 	for _, buffering := range []int{0, 4096} {
 		for _, display := range []bool{false, true} {
 			t.Run(fmt.Sprintf("output_buffering=%d display_errors=%v", buffering, display), func(t *testing.T) {
@@ -70,6 +71,7 @@ func TestEveryEndingIsWhatItIs(t *testing.T) {
 // Without the bridge only the output can tell, so that what prints "success" first and fails later counts as done
 // where FPM's answer is the same; what fails before, or is cut, never does (C148, C149).
 func TestRawModeNeedsTheOutput(t *testing.T) {
+	t.Parallel()
 	want := map[string]compat.Verdict{
 		"ok": compat.Done, "exit_success": compat.Done, "huge_headers": compat.Done, "noisy_stderr": compat.Done,
 		"exit_one": compat.Failed, "exit_zero": compat.Failed, "die_message": compat.Failed, "fatal_error": compat.Failed,

@@ -33,6 +33,7 @@ func appends(path string) string {
 
 // Workers are killed at random under load: every job runs, only those in hand are crashed, none runs twice unnoticed.
 func TestKilledWorkersCostOnlyTheJobInHand(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Children: 4, Opcache: true})
 	r := newRig(t, f, func(o *fastcgi.PoolOptions) { o.Children = 4 })
 	runs := filepath.Join(f.Shared(), "runs")
@@ -79,6 +80,7 @@ func TestKilledWorkersCostOnlyTheJobInHand(t *testing.T) {
 
 // A job that always kills its worker is the only one that pays for it.
 func TestAPoisonJobHarmsNoOther(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{})
 	r := newRig(t, f)
 	topic := r.worker("poison", `if ($job['n'] % 50 === 7) { error_log('poison ' . $job['n']); posix_kill(getmypid(), 9); }`)
@@ -151,6 +153,7 @@ func wantGone(t *testing.T, pids []int) {
 }
 
 func TestWorkersComeBackAfterARestartOfFPM(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Children: 4})
 	r := newRig(t, f)
 	runs := filepath.Join(f.Shared(), "runs")

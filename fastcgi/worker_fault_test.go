@@ -111,6 +111,7 @@ func TestWhatLiesBehindTheJobInHandIsNotCharged(t *testing.T) {
 
 // A worker that hangs while it has nothing to do is let go, and no job waits for it.
 func TestAnUnansweredPingLetsAWorkerGo(t *testing.T) {
+	t.Parallel()
 	f := fakeWorkers(t, func(n int, w *fakeWorker) {
 		w.ready()
 		if n > 1 {
@@ -134,6 +135,7 @@ func TestAnUnansweredPingLetsAWorkerGo(t *testing.T) {
 
 // A worker that cannot be stopped keeps its slot until abandon_after; when the sidecar stops, the claim is left alone.
 func TestAWorkerThatCannotBeStopped(t *testing.T) {
+	t.Parallel()
 	over := make(chan struct{})
 	hang := func(_ int, w *fakeWorker) {
 		w.ready()

@@ -54,6 +54,7 @@ func (r *rig) sum(name, label, value string) float64 {
 }
 
 func TestWorkersAreRecycledForEveryReason(t *testing.T) {
+	t.Parallel()
 	for reason, tt := range map[string]struct {
 		body string
 		set  func(*fastcgi.TopicOptions)
@@ -99,6 +100,7 @@ func TestWorkersAreRecycledForEveryReason(t *testing.T) {
 }
 
 func TestMinWorkersAreThereBeforeTheFirstJob(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Children: 3})
 	r := newRig(t, f, func(o *fastcgi.PoolOptions) { o.Children = 3 })
 	topic := r.worker("kept", "", func(o *fastcgi.TopicOptions) { o.Workers, o.MinWorkers, o.IdleTimeout = 3, 2, 50*time.Millisecond })
@@ -112,6 +114,7 @@ func TestMinWorkersAreThereBeforeTheFirstJob(t *testing.T) {
 
 // A handler that leaks runs on, with memory bounded by recycling.
 func TestALeakIsBoundedByRecycling(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Opcache: true, Ini: []string{"memory_limit = 64M"}})
 	r := newRig(t, f)
 	topic := r.worker("leaks", `static $leak = []; $leak[] = str_repeat('x', 100 << 10);`, func(o *fastcgi.TopicOptions) {
@@ -129,6 +132,7 @@ func TestALeakIsBoundedByRecycling(t *testing.T) {
 
 // Jobs that start after the switch run the new release, none mixes both, and none is lost.
 func TestADeployRenewsWorkers(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Opcache: true, Children: 4, Ini: []string{"opcache.validate_timestamps = 0", "realpath_cache_ttl = 600"}})
 	runs := filepath.Join(f.Shared(), "runs")
 	for _, name := range []string{"r1", "r2"} {
@@ -195,6 +199,7 @@ func TestADeployRenewsWorkers(t *testing.T) {
 
 // Two topics share a pool by their weights, and never take more children than there are slots.
 func TestTopicsShareAPoolOfWorkersByWeight(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Children: 4})
 	r := newRig(t, f, func(o *fastcgi.PoolOptions) { o.Children = 4 })
 	at := f.Shared()

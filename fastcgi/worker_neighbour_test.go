@@ -22,6 +22,7 @@ func one(o *fastcgi.TopicOptions) { o.Workers = 1 }
 // Stderr names no job, and quick jobs follow each other faster than it is read: nobody is to find another's words in
 // the log or in a dead record.
 func TestStderrIsThatOfItsOwnJob(t *testing.T) {
+	t.Parallel()
 	for _, logs := range []bool{true, false} {
 		t.Run(fmt.Sprintf("log_stderr=%v", logs), func(t *testing.T) {
 			f := testenv.StartFPM(t, testenv.FPMOptions{Opcache: true})
@@ -60,6 +61,7 @@ func TestStderrIsThatOfItsOwnJob(t *testing.T) {
 
 // What a handler starts in the background inherits the worker's connections, and while it lives nobody sees their end.
 func TestADeadWorkersConnectionsMayOutliveIt(t *testing.T) {
+	t.Parallel()
 	for _, tcp := range []bool{false, true} {
 		t.Run(fmt.Sprintf("tcp=%v", tcp), func(t *testing.T) {
 			f := testenv.StartFPM(t, testenv.FPMOptions{Children: 1, TCP: tcp})
@@ -98,6 +100,7 @@ func killListed(t *testing.T, path string) {
 
 // Shutdown functions that jobs have registered run when the worker ends, and take their time.
 func TestShutdownFunctionsOfJobsAreWaitedFor(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Children: 1})
 	r := newRig(t, f, func(o *fastcgi.PoolOptions) { o.Children = 1 })
 	mark := filepath.Join(f.Shared(), "mark")
@@ -123,6 +126,7 @@ func TestShutdownFunctionsOfJobsAreWaitedFor(t *testing.T) {
 
 // Garbage is collected between jobs. What its destructors do ends the worker and costs no job; the log tells.
 func TestADeathBetweenTwoJobsIsTold(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{})
 	r := newRig(t, f)
 	topic := r.worker("garbage", `
@@ -143,6 +147,7 @@ func TestADeathBetweenTwoJobsIsTold(t *testing.T) {
 
 // A max_memory below what a worker holds at its start is a mistake that costs speed: no loop of starts, and it is said.
 func TestATightMaxMemoryIsToldAndNoLoop(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{})
 	r := newRig(t, f)
 	topic := r.worker("small", "", func(o *fastcgi.TopicOptions) { o.MaxMemory, o.MinWorkers = 1, 1 })
@@ -163,6 +168,7 @@ func TestATightMaxMemoryIsToldAndNoLoop(t *testing.T) {
 
 // While the only worker takes long to leave, no jobs are claimed just to be given back.
 func TestNothingIsClaimedForAWorkerThatTakesLongToLeave(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Children: 1})
 	r := newRig(t, f, func(o *fastcgi.PoolOptions) { o.Children = 1 })
 	topic := r.worker("lingers", `if ($job['linger'] ?? false) register_shutdown_function('usleep', 2000000);`, one)
@@ -180,6 +186,7 @@ func TestNothingIsClaimedForAWorkerThatTakesLongToLeave(t *testing.T) {
 
 // A topic whose weight is worth less than one child gets a worker now and then, also while another keeps all it has busy.
 func TestALightTopicsWorkerGetsItsTurn(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{})
 	r := newRig(t, f)
 	heavy := r.worker("heavy", `usleep(20000);`, func(o *fastcgi.TopicOptions) { o.Weight, o.MinWorkers = 5, 2 })

@@ -17,6 +17,7 @@ import (
 
 // Every way a job can end, on one worker after another: what it does to the next job is nothing.
 func TestEveryOutcomeOfAWorkersJob(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Ini: []string{"memory_limit = 32M"}})
 	r := newRig(t, f)
 	f.Script("verdicts.php", `<?php class RejectJob extends Exception {} class DeferJob extends Exception { public function delayMs() { return 90000; } }`)
@@ -78,6 +79,7 @@ func TestEveryOutcomeOfAWorkersJob(t *testing.T) {
 }
 
 func TestOptionsOfTheTopicHoldForWorkersToo(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Children: 4})
 	r := newRig(t, f, func(o *fastcgi.PoolOptions) { o.Children = 4 })
 	exits := r.worker("exits", `exit(0);`, func(o *fastcgi.TopicOptions) { o.ExitOK = true })
@@ -108,6 +110,7 @@ func TestOptionsOfTheTopicHoldForWorkersToo(t *testing.T) {
 
 // Both ends keep reading: neither a hundred thousand warnings nor megabytes of output hold a worker up.
 func TestNoiseDoesNotStallAWorker(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{})
 	r := newRig(t, f)
 	topic := r.worker("noisy", `
@@ -126,6 +129,7 @@ func TestNoiseDoesNotStallAWorker(t *testing.T) {
 }
 
 func TestAJobTooLargeForAFrameFailsAtOnce(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Ini: []string{"memory_limit = 512M"}})
 	r := newRig(t, f)
 	topic := r.worker("large", `if (strlen($job['x']) !== $job['n']) { throw new Exception('cut'); }`)
@@ -139,6 +143,7 @@ func TestAJobTooLargeForAFrameFailsAtOnce(t *testing.T) {
 
 // What keeps workers from serving: whose fault it is, and that it is no loop of starts.
 func TestBootstrapsThatFail(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{})
 	starts := filepath.Join(f.Shared(), "starts")
 	boot := func(name, body string) func(*fastcgi.TopicOptions) {
@@ -177,6 +182,7 @@ func TestBootstrapsThatFail(t *testing.T) {
 }
 
 func TestAMissingHandlerShutsTheTopicsGate(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{})
 	r := newRig(t, f)
 	script := callable(f, "there", "")

@@ -48,6 +48,7 @@ func TestWorkersLiveWithWhatFPMForbids(t *testing.T) {
 
 // request_terminate_timeout counts from the worker's start, so that it kills busy and idle ones: a crash, and no more.
 func TestAWorkerThatFPMTerminatesIsReplaced(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{RequestTerminateTimeout: time.Second})
 	r := newRig(t, f)
 	topic := r.worker("quick", "")
@@ -60,6 +61,7 @@ func TestAWorkerThatFPMTerminatesIsReplaced(t *testing.T) {
 
 // Renewal under load costs no job.
 func TestRenewalUnderLoadLosesNothing(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Opcache: true})
 	r := newRig(t, f)
 	runs := filepath.Join(f.Shared(), "runs")
@@ -94,6 +96,7 @@ func TestRenewalUnderLoadLosesNothing(t *testing.T) {
 
 // Two topics with one child between them take turns, and neither starves.
 func TestTopicsTakeTurnsOnOneChild(t *testing.T) {
+	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Children: 1})
 	r := newRig(t, f, func(o *fastcgi.PoolOptions) { o.Children = 1 })
 	a, b := r.worker("a", "", func(o *fastcgi.TopicOptions) { o.MinWorkers = 1 }), r.worker("b", "")

@@ -2517,6 +2517,11 @@ namespace Sidecar\Bridge {
                 'REQUEST_TIME' => (int) $now,
                 'REQUEST_TIME_FLOAT' => $now,
             ];
+            foreach (['HTTP_TRACEPARENT' => 'traceparent', 'HTTP_TRACESTATE' => 'tracestate'] as $name => $field) {
+                if (isset($header[$field])) {
+                    $server[$name] = (string) $header[$field];
+                }
+            }
             if (self::$routes) {
                 $server += self::goTo((string) ($header['call'] ?? ''), (string) ($header['script'] ?? ''));
                 $server['SIDECAR_TIMEOUT_MS'] = (string) $timeoutMs;

@@ -1,4 +1,5 @@
-// Package phpclient carries bridge.php, the PHP side of a run, and spool.php, that of a spool's drain, inside the binary.
+// Package phpclient carries bridge.php, the PHP side of a run, spool.php, that of a spool's drain, and doctor.php, that of a
+// look at the setting, inside the binary.
 package phpclient
 
 import _ "embed"
@@ -14,3 +15,8 @@ var Bridge []byte
 //
 //go:embed spool.php
 var Spool []byte
+
+// Doctor is the text of doctor.php, through which the doctor sees what PHP sees; written like the bridge.
+//
+//go:embed doctor.php
+var Doctor []byte

@@ -37,3 +37,13 @@ func TestSpoolIsTheFileBesideIt(t *testing.T) {
 		t.Error("Spool differs from spool.php, or would print something before it runs")
 	}
 }
+
+func TestDoctorIsTheFileBesideIt(t *testing.T) {
+	want, err := os.ReadFile("doctor.php")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(phpclient.Doctor, want) || !bytes.HasPrefix(want, []byte("<?php\n")) {
+		t.Error("Doctor differs from doctor.php, or would print something before it runs")
+	}
+}

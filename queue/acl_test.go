@@ -2,12 +2,16 @@ package queue_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"sidecar/internal/testenv"
 	"sidecar/queue"
@@ -85,6 +89,38 @@ func useEverything(t *testing.T, s *queue.Store) error {
 	return nil
 }
 
+// useSingleJobs calls every method of the Store that is for people who look at single jobs and move them.
+func useSingleJobs(t *testing.T, s *queue.Store) error {
+	t.Helper()
+	ctx := t.Context()
+	if err := s.Push(ctx, `{"uuid":"later"}`, time.Hour); err != nil {
+		return err
+	}
+	for _, place := range queue.Places() {
+		p, err := s.Peek(ctx, place, queue.Page{Limit: 5})
+		if err != nil {
+			return err
+		}
+		for _, e := range p.Entries {
+			if _, err := s.Entry(ctx, e.Ref()); err != nil {
+				return err
+			}
+		}
+	}
+	list, _ := searchAll(t, s, queue.Query{UUID: "later"}, nil)
+	if _, err := s.RunNow(ctx, list[0]); err != nil {
+		return err
+	}
+	for _, near := range []int64{0, 10_000} {
+		queue.SetNearEnd(s, near)
+		m := dropOne(t, s, peekAll(t, s, queue.InDead, 5)[0])
+		if r, err := s.Undo(ctx, m, false); err != nil || r != queue.Restored {
+			return fmt.Errorf("%s: %w", r, err)
+		}
+	}
+	return nil
+}
+
 // C109: a user with exactly the rights that the page names may do all that the sidecar does.
 func TestTheLeastUserOfThePageRunsEverything(t *testing.T) {
 	for i, rules := range aclRules(t)[:2] {
@@ -101,11 +137,58 @@ func TestTheLeastUserOfThePageRunsEverything(t *testing.T) {
 		}
 		w := startWaker(t, user.rdb, "", "mail")
 		if i == 1 {
+			if err := useSingleJobs(t, queue.NewStore(user.rdb, "", opts)); err != nil {
+				t.Errorf("user %d: %v", i, err)
+			}
+			if err := queue.NewAudit(user.rdb, "").Add(t.Context(), queue.Audited{Verb: "drop"}); err != nil {
+				t.Errorf("user %d: %v", i, err)
+			}
 			active(t, w, "mail")
+			usePauses(t, queue.NewPauses(user.rdb, ""))
+			useHeartbeats(t, user.rdb)
+			useAlerts(t, queue.NewAlerts(user.rdb, ""))
 		}
 		for _, line := range log(t, b) {
 			t.Errorf("user %d was refused %s", i, line)
 		}
+	}
+}
+
+// usePauses calls every method of Pauses once.
+func usePauses(t *testing.T, p *queue.Pauses) {
+	t.Helper()
+	_, setErr := p.Set(t.Context(), "mail", 0, "cli", "")
+	all, _, allErr := p.All(t.Context())
+	_, found, clearErr := p.Clear(t.Context(), "mail")
+	if err := errors.Join(setErr, allErr, clearErr); err != nil || len(all) != 1 || !found {
+		t.Errorf("pauses: %v, found %v and %t", err, all, found)
+	}
+}
+
+// useHeartbeats calls every method of Heartbeats and Minutes once.
+func useHeartbeats(t *testing.T, rdb redis.UniversalClient) {
+	t.Helper()
+	if err := rdb.HSet(t.Context(), "sidecar:alive", "old", "{}").Err(); err != nil {
+		t.Error(err)
+	}
+	_, beatErr := queue.NewHeartbeats(rdb, "").Beat(t.Context(), queue.Heartbeat{Instance: "a"})
+	all, allErr := queue.NewHeartbeats(rdb, "").All(t.Context())
+	putErr := queue.NewMinutes(rdb, "").Put(t.Context(), "a", queue.Minute{At: 1})
+	found, ofErr := queue.NewMinutes(rdb, "").Of(t.Context(), "a", []int64{1})
+	if err := errors.Join(beatErr, allErr, putErr, ofErr); err != nil || len(all) != 1 || len(found) != 1 {
+		t.Errorf("heartbeats: %v, found %d and %d minutes", err, len(all), len(found))
+	}
+}
+
+// useAlerts calls every method of Alerts once.
+func useAlerts(t *testing.T, a *queue.Alerts) {
+	t.Helper()
+	_, nowErr := a.Now(t.Context())
+	added, addErr := a.Swap(t.Context(), queue.AlertAlarms, "backlog|mail", "", "x")
+	fields, readErr := a.Read(t.Context(), queue.AlertAlarms)
+	gone, goneErr := a.Swap(t.Context(), queue.AlertAlarms, "backlog|mail", "x", "")
+	if err := errors.Join(nowErr, addErr, readErr, goneErr); err != nil || !added || len(fields) != 1 || !gone {
+		t.Errorf("alerts: %v, added %t, read %q, gone %t", err, added, fields, gone)
 	}
 }
 

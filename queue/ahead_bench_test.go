@@ -35,7 +35,10 @@ func BenchmarkAhead(b *testing.B) {
 	})
 	metrics := queue.NewMetrics(prometheus.NewRegistry(), []string{opts.Topic})
 	log := slog.New(slog.DiscardHandler)
-	consumer := queue.NewConsumer(opts, bed.Store, bed.Store, queue.Wakes{}, func() bool { return false }, handle, gate, metrics, queue.NewOutages(log), time.UTC, log)
+	consumer := queue.NewConsumer(opts, queue.Parts{
+		Store: bed.Store, Watch: bed.Store, Tracking: func() bool { return false }, Handler: handle, Gate: gate,
+		Metrics: metrics, Outages: queue.NewOutages(log), Timezone: time.UTC, Log: log,
+	})
 
 	take, stop := context.WithCancel(context.WithoutCancel(b.Context()))
 	ours, theirs, calls := ownCPU(b), bed.cpu(b), bed.calls(b)

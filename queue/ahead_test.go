@@ -56,8 +56,9 @@ func TestALookAheadPaysFewRoundTrips(t *testing.T) {
 	})
 	eventually(t, "the jobs", func() bool { return n.Load() == jobs && b.empty(t) })
 	f.stop(t)
-	// A claim of 128 and completions of as many would make 32; idle looks and a slow start are some more.
-	if calls := b.calls(t); calls > jobs/8 {
+	// A claim of 128 and completions of as many would make 32; idle looks and a slow start are some more, the more others
+	// keep the machine busy. Job by job it would be twice as many as jobs.
+	if calls := b.calls(t); calls > jobs/4 {
 		t.Errorf("%d script calls for %d jobs", calls, jobs)
 	}
 }

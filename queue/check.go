@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -26,6 +26,23 @@ var (
 // nothing. A server that cannot answer now (Network, Loading, …: see FaultOf) is an error, too; try again.
 // What a user may do with a topic's keys is for [Store.Check] to find out.
 func CheckServer(ctx context.Context, rdb redis.UniversalClient, prefix string, topics []Options) (warnings []string, err error) {
+	dangers, err := Dangers(ctx, rdb)
+	if err != nil {
+		return nil, err
+	}
+	if none := absent(ctx, rdb, prefix, topics); len(none) > 0 {
+		seen, _ := seeKeys(ctx, rdb, prefix, none, none)
+		dangers = append(dangers, seen.Dangers()...)
+	}
+	for _, d := range dangers {
+		warnings = append(warnings, d.Text)
+	}
+	return warnings, nil
+}
+
+// Dangers is CheckServer for those who want to know of what kind each warning is. What keys have to do with is for
+// [KeysSeen.Dangers].
+func Dangers(ctx context.Context, rdb redis.UniversalClient) (all []Danger, err error) {
 	nodes, err := servers(ctx, rdb)
 	if err != nil {
 		return nil, hint(rdb, err)
@@ -36,38 +53,45 @@ func CheckServer(ctx context.Context, rdb redis.UniversalClient, prefix string, 
 		if err != nil {
 			return nil, err
 		}
-		for _, w := range found {
-			warnings = append(warnings, named(node, len(nodes) > 1)+w)
+		for _, d := range found {
+			d.Node = named(node, len(nodes) > 1)
+			if d.Node != "" {
+				d.Text = d.Node + ": " + d.Text
+			}
+			all = append(all, d)
 		}
 	}
-	for _, topic := range topics {
-		warnings = append(warnings, prefixWarnings(ctx, rdb, nodes, prefix, topic)...)
-	}
-	return warnings, nil
+	return all, nil
 }
 
-// checkNode is CheckServer for one server, which is to be a node of a Cluster or not.
-func checkNode(ctx context.Context, node redis.UniversalClient, cluster bool) (warnings []string, err error) {
+// checkNode is Dangers for one server, which is to be a node of a Cluster or not.
+func checkNode(ctx context.Context, node redis.UniversalClient, cluster bool) (found []Danger, err error) {
 	scripting, err := canScript(ctx, node)
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrNoScripting) {
 		return nil, hint(node, err)
 	}
 	info := serverInfo(ctx, node)
+	switch {
+	case err != nil && info["redis_mode"] == "sentinel":
+		return nil, fmt.Errorf("%w: it is a Sentinel: want its address in addrs, and sentinel = the name of its master", ErrNoScripting)
+	case err != nil:
+		return nil, err
+	}
 	if err := checkVersion(info["redis_version"], scripting); err != nil {
 		return nil, err
 	}
 	if info["cluster_enabled"] == "1" && !cluster {
-		warnings = append(warnings, "redis is a node of a Cluster: "+clusterHint)
+		found = append(found, Danger{Kind: NodeOfCluster, Text: "redis is a node of a Cluster: " + clusterHint})
 	}
-	warnings = append(warnings, roleWarnings(info)...)
-	warnings = append(warnings, evictionWarnings(ctx, node, info)...)
-	return append(warnings, skewWarnings(ctx, node)...), nil
+	found = append(found, roleDangers(info)...)
+	found = append(found, evictionDangers(ctx, node, info)...)
+	return append(found, skewDangers(ctx, node)...), nil
 }
 
-// named returns the address of one of several servers, to stand before what is said of it.
+// named returns the address of one of several servers.
 func named(node redis.UniversalClient, several bool) string {
 	if single, ok := node.(*redis.Client); ok && several {
-		return single.Options().Addr + ": "
+		return single.Options().Addr
 	}
 	return ""
 }
@@ -184,6 +208,8 @@ func hint(rdb redis.UniversalClient, err error) error {
 		return fmt.Errorf("%w: the topic's keys lie on several nodes of a Cluster: %s", err, clusterHint)
 	case redis.HasErrorPrefix(err, "MOVED") && !cluster:
 		return fmt.Errorf("%w: the server is a node of a Cluster: %s", err, clusterHint)
+	case strings.Contains(err.Error(), "sentinels") && strings.Contains(err.Error(), redis.Nil.Error()): // so the client library says it
+		return fmt.Errorf("%w: the Sentinels answer, and know no master of that name: see sentinel in [redis]", err)
 	case strings.Contains(err.Error(), "cluster support disabled"):
 		return fmt.Errorf("%w: cluster = true wants the nodes of a Cluster in addrs, and this server stands alone", err)
 	}
@@ -197,60 +223,10 @@ func hint(rdb redis.UniversalClient, err error) error {
 		}
 		return fmt.Errorf("%w: see username and password_file", err)
 	case Network:
+		if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
+			return err // nobody answers there, in whatever protocol
+		}
 		return fmt.Errorf("%w; behind a proxy try protocol = 2", err)
 	}
 	return err
-}
-
-// roleWarnings are about servers on which a job may be claimed twice, or not at all.
-func roleWarnings(info map[string]string) []string {
-	switch role := info["role"]; role {
-	case "", "master":
-		return nil
-	case "active-replica":
-		return []string{"redis is an active replica: with several servers that take writes one job may be claimed on each of them, single delivery cannot be promised"}
-	default:
-		return []string{"redis is a " + role + ": nothing can be moved until it is promoted"}
-	}
-}
-
-// evictionWarnings are about a server that throws keys away when its memory is full.
-func evictionWarnings(ctx context.Context, rdb redis.UniversalClient, info map[string]string) []string {
-	policy := info["maxmemory_policy"]
-	if policy == "" {
-		conf, err := rdb.ConfigGet(ctx, "maxmemory-policy").Result()
-		if policy = conf["maxmemory-policy"]; err != nil || policy == "" {
-			return []string{"cannot tell whether redis may evict the queues' keys: INFO and CONFIG are refused; want maxmemory-policy noeviction"}
-		}
-	}
-	switch {
-	case policy == "noeviction":
-		return nil
-	case strings.HasPrefix(policy, "volatile-"):
-		return []string{"maxmemory-policy is " + policy + ": when memory is full redis may evict idempotency marks, and any queue key that somebody gave a time to live; want noeviction"}
-	}
-	return []string{"maxmemory-policy is " + policy + ": when memory is full redis evicts whole queues, jobs and all; want noeviction"}
-}
-
-// skewMost is how far this host's clock may be off Redis's until the operator is told.
-const skewMost = 2 * time.Second
-
-// skewWarnings tell of a host whose clock is wrong. The sidecar does not use it, but PHP here does when it writes due
-// times by its own clock, and scripts are told their deadline by it.
-func skewWarnings(ctx context.Context, rdb redis.UniversalClient) []string {
-	sent := time.Now()
-	server, err := rdb.Time(ctx).Result()
-	if err != nil {
-		return nil // whoever may not ask for the time is told so by the check of the topic's keys
-	}
-	off := sent.Add(time.Since(sent) / 2).Sub(server)
-	if off.Abs() <= skewMost {
-		return nil
-	}
-	direction := "ahead of"
-	if off < 0 {
-		direction = "behind"
-	}
-	return []string{fmt.Sprintf("this host's clock is %s %s redis's: due times and leases go by redis's, but producers on this host that write due times by their own clock are that much off",
-		off.Abs().Round(time.Second), direction)}
 }

@@ -16,13 +16,14 @@ type serverClock struct {
 
 type reading struct {
 	server ServerTime
-	at     time.Time // monotonic
+	at     time.Time     // monotonic
+	took   time.Duration // until the reply was there: so much earlier it may be than now says
 }
 
 // set notes that Redis's clock showed server in a reply to what was sent at the moment asked.
 func (c *serverClock) set(server ServerTime, asked time.Time) {
 	if !server.IsZero() {
-		c.last.Store(&reading{server: server, at: asked})
+		c.last.Store(&reading{server: server, at: asked, took: time.Since(asked)})
 	}
 }
 
@@ -33,6 +34,15 @@ func (c *serverClock) now() ServerTime {
 		return 0
 	}
 	return last.server.Add(time.Since(last.at))
+}
+
+// earliest returns what Redis's time is at least, or 0 before the first reply.
+func (c *serverClock) earliest() ServerTime {
+	last := c.last.Load()
+	if last == nil {
+		return 0
+	}
+	return last.server.Add(time.Since(last.at) - last.took)
 }
 
 // leaseAt returns the lease that ends at t. Whole milliseconds print the same in every Redis version.

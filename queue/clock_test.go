@@ -70,5 +70,9 @@ func TestAReplyThatWasLongUnderWayMakesTheClockNoLater(t *testing.T) {
 		if got, want := clock.now(), server.Add(4*time.Second); got != want {
 			t.Errorf("got %d, want %d: Redis's clock has gone on meanwhile", got, want)
 		}
+		pause(t.Context(), time.Second)
+		if got, want := clock.earliest(), server.Add(time.Second); got != want {
+			t.Errorf("at the earliest: got %d, want %d: Redis may have answered just before it was read", got, want)
+		}
 	})
 }

@@ -74,6 +74,19 @@ func TestMovesInACluster(t *testing.T) {
 	if err != nil || d.Pool != 2 || d.Running != 1 || d.Ready != 0 || d.Dead != 0 {
 		t.Errorf("depths: %+v, %v", d, err)
 	}
+	opts.Topic = "mail"
+	for dead, s := range map[string]*queue.Store{"delay:dead:{mail}": store, "{shop}delay:dead:mail": queue.NewStore(rdb, "{shop}", opts)} {
+		if err := rdb.RPush(t.Context(), dead, deadRecord(`{"uuid":"a"}`), deadRecord(`{"uuid":"b"}`), deadRecord(`{"uuid":"c"}`)).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if err := useSingleJobs(t, s); err != nil {
+			t.Errorf("%s: %v", dead, err)
+		}
+		replayOne(t, s, deadOf(t, s, "b"), queue.ReplayOptions{})
+	}
+	if err := queue.NewAudit(rdb, "shop_").Add(t.Context(), queue.Audited{Verb: "drop"}); err != nil {
+		t.Error(err)
+	}
 }
 
 // The slot moves to another node while we work: scripts follow it, and run once.

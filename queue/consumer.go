@@ -27,6 +27,10 @@ type Consumer struct {
 	newFlow  func() *flow
 	watchdog *watchdog
 	hands    *hands
+	brake    *brake
+	head     *readyHead
+	opts     Options
+	loc      *time.Location
 	patience time.Duration // loopPatience; shorter in tests
 
 	mu    sync.Mutex
@@ -43,32 +47,48 @@ type Health struct {
 	InHand    int       // claims held, waiting verdicts included
 }
 
-// NewConsumer returns a consumer of opts.Topic that runs its jobs with handler, on gate's slots. watch is the topic's
-// Store over another client, which the watchdog asks. wakes and
-// tracking are a Waker's: tracking reports whether Redis tells of every change at present. Dead records
-// are dated in loc; outages are those of the Store's Redis.
-func NewConsumer(opts Options, store, watch *Store, wakes Wakes, tracking func() bool, handler Handler, gate Gate, metrics *Metrics, outages *Outages, loc *time.Location, log *slog.Logger) *Consumer {
-	log = log.With("topic", opts.Topic)
-	m := metrics.topic(opts.Topic)
+// Parts are what a Consumer is made of.
+type Parts struct {
+	Store     *Store
+	Watch     *Store      // the topic's, over another client: what the watchdog asks
+	Wakes     Wakes       // a Waker's
+	Tracking  func() bool // a Waker's, too: whether Redis tells of every change at present
+	Handler   Handler     // runs the jobs
+	Gate      Gate        // on whose slots
+	Metrics   *Metrics
+	Incidents *Incidents     // where those are kept that the consumer meets; nil: nowhere
+	Outages   *Outages       // those of the Store's Redis
+	Tracer    Tracer         // nil: nobody traces
+	Timezone  *time.Location // in which dead records are dated
+	Log       *slog.Logger
+}
+
+// NewConsumer returns a consumer of opts.Topic.
+func NewConsumer(opts Options, parts Parts) *Consumer {
+	parts.Log = parts.Log.With("topic", opts.Topic)
+	m := parts.Metrics.topic(opts.Topic)
 	c := &Consumer{
-		watchdog: &watchdog{store: watch, gate: gate, after: opts.StallAfter, metrics: m, log: log},
+		watchdog: &watchdog{store: parts.Watch, gate: parts.Gate, after: opts.StallAfter, metrics: m, log: parts.Log},
 		hands:    &hands{},
+		brake:    newBrake(opts, parts.Timezone, m, parts.Log),
+		head:     newReadyHead(),
+		opts:     opts,
+		loc:      parts.Timezone,
 		patience: loopPatience,
 	}
-	c.newFlow = func() *flow {
-		return newFlow(opts, store, wakes, tracking, handler, gate, c.hands, m, outages, loc, log)
-	}
+	c.newFlow = func() *flow { return newFlow(opts, parts, c.brake, c.hands, c.head, m) }
 	c.begin()
 	return c
 }
 
 // newFlow puts the parts of a flow together.
-func newFlow(opts Options, store *Store, wakes Wakes, tracking func() bool, handler Handler, gate Gate, hands *hands, m *topicMetrics, outages *Outages, loc *time.Location, log *slog.Logger) *flow {
-	steps := &troubles{topic: opts.Topic, metrics: m, outages: outages, log: log}
+func newFlow(opts Options, parts Parts, brake *brake, hands *hands, head *readyHead, m *topicMetrics) *flow {
+	store, log := parts.Store, parts.Log
+	steps := &troubles{topic: opts.Topic, metrics: m, outages: parts.Outages, log: log}
 	clock := &serverClock{}
-	due := newDueTimes()
-	rules := newRules(opts, clock, loc)
-	rhythm := rhythm{scanInterval: opts.ScanInterval, tracking: tracking}
+	due := head.times
+	rules := newRules(opts, clock, parts.Timezone)
+	rhythm := rhythm{scanInterval: opts.ScanInterval, tracking: parts.Tracking}
 	replies := &hands.replies
 	keeper := newKeeper(store, opts.Lease, clock, m, steps.of("renew"), log)
 	settler := newSettler(store, keeper, m, steps, log)
@@ -76,26 +96,26 @@ func newFlow(opts Options, store *Store, wakes Wakes, tracking func() bool, hand
 	underWay := opts.Workers * max(opts.LookAhead, 1)
 	flight := newFlight(opts.Workers, underWay)
 	worker := &worker{
-		handler: handler, gate: gate, solo: newSolo(), rules: rules, keeper: keeper, settler: settler,
+		handler: parts.Handler, gate: parts.Gate, brake: brake, solo: newSolo(), rules: rules, keeper: keeper, settler: settler,
 		clock: clock, metrics: m, log: log, flight: flight, due: due, next: make(chan *held),
 	}
 
 	f := &flow{worker: worker, keeper: keeper, settler: settler, steps: steps, metrics: m, log: log}
 	f.scanner = &Scanner{
-		store: store, batch: opts.Batch, unit: opts.ScoreUnit, wake: wakes.Pool, hint: hint, rhythm: rhythm, at: newStation(),
-		clock: clock, due: due, metrics: m, trouble: steps.of("promote"), log: log,
+		store: store, brake: brake, batch: opts.Batch, unit: opts.ScoreUnit, wake: parts.Wakes.Pool, hint: hint, rhythm: rhythm, at: newStation(),
+		clock: clock, due: due, metrics: m, incidents: parts.Incidents, topic: opts.Topic, trouble: steps.of("promote"), log: log,
 		expiry: &expiry{
 			store: store, batch: opts.Batch, lease: opts.Lease, rules: rules, keeper: keeper, hands: hands, replies: replies,
 			clock: clock, metrics: m, trouble: steps.of("expire"), log: log,
 		},
 	}
 	f.feeder = &Feeder{
-		store: store, gate: gate, wake: wakes.Ready, hint: hint, rhythm: rhythm, at: newStation(), claimed: newProgress(),
+		store: store, gate: parts.Gate, brake: brake, wake: parts.Wakes.Ready, hint: hint, rhythm: rhythm, at: newStation(), claimed: newProgress(),
 		keeper: keeper, clock: clock, replies: replies, metrics: m, trouble: steps.of("claim"),
 		worker: worker, flight: flight, most: underWay + verdictsMost,
 		intake: &intake{
 			store: store, lease: opts.Lease, rules: rules, keeper: keeper, settler: settler,
-			due: due, metrics: m, trouble: steps.of("done_before"), log: log, topic: opts.Topic,
+			due: due, head: head, metrics: m, trouble: steps.of("done_before"), tracer: parts.Tracer, log: log, topic: opts.Topic, incidents: parts.Incidents,
 		},
 	}
 	return f
@@ -128,12 +148,14 @@ func (c *Consumer) Run(take, work context.Context) {
 }
 
 // Follow has c go on where old leaves off, the consumer of the same topic on the same Redis that a reload replaces: what
-// old has in hand is no stranger to c, and what old may have claimed without a reply has not run. It is to be called
-// before Run.
+// old has in hand is no stranger to c, what old may have claimed without a reply has not run, what holds old back
+// holds c back, as far as c's options know of it, and c knows what old knows of ready's head. It is to be called before
+// Run, and not before the new configuration is sure to be taken: what holds old back goes by c's options from now on.
 func (c *Consumer) Follow(old *Consumer) {
-	c.hands = old.hands
+	c.hands, c.brake, c.head = old.hands, old.brake, old.head
+	c.brake.set(c.opts, c.loc)
 	c.mu.Lock()
-	c.flows = nil
+	c.flows = nil // the one c was made with has hands and a brake of its own; it has begun nothing
 	c.mu.Unlock()
 	c.begin()
 }
@@ -162,6 +184,36 @@ func (c *Consumer) current() *flow {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.flows[len(c.flows)-1]
+}
+
+// Look tells the Consumer Redis's time, and who has paused its topic for all sidecars; nil for nobody. It is to be
+// called about once a second: a window of the topic begins and ends, and a pause ends, with the next call.
+func (c *Consumer) Look(ctx context.Context, now time.Time, pause *Pause) {
+	c.brake.look(ctx, now, pause)
+}
+
+// Holds returns what holds the topic back on this sidecar at present.
+func (c *Consumer) Holds() []Hold { return c.brake.holds() }
+
+// EndBreak lets the topic go on, on this sidecar, if its breaker holds it, and reports that it did: somebody has mended what failed.
+func (c *Consumer) EndBreak(ctx context.Context) bool { return c.brake.endBreak(ctx) }
+
+// Head returns what this process knows of the head of the topic's ready; false while it knows nothing, and of lists.
+func (c *Consumer) Head() (Head, bool) {
+	if c.opts.List != nil {
+		return Head{}, false
+	}
+	return c.head.head()
+}
+
+// Counted takes note of a count of the topic's keys and returns it with the age of ready's head, as far as this process and
+// the others know of it.
+func (c *Consumer) Counted(d Depths, others []Heartbeat) Depths {
+	if c.opts.List != nil {
+		return d
+	}
+	c.head.counted(d)
+	return d.WithHead(append(slices.Clone(others), c.head.beat(c.opts.Topic, d.Now)), c.opts.Topic)
 }
 
 // Health reports how the Consumer fares.

@@ -6,25 +6,41 @@ import (
 )
 
 // dueTimes carries due times past ready: a text's score is gone once it is promoted, yet lateness is
-// the start of the run minus that score. It remembers the last texts this process promoted, by their
-// hash, so that it stays small however large texts are and however many are claimed by others.
+// the start of the run minus that score, and what is due first is at ready's head. It remembers texts that this process
+// promoted, by their hash, so that it stays small however large texts are, however many lie in ready and however many are
+// claimed by others: where there are too many it remembers only some of them, evenly from all of ready.
 type dueTimes struct {
 	seed maphash.Seed
 
-	mu    sync.Mutex // guards what follows
-	at    map[uint64]ServerTime
-	order []uint64 // ring: the hashes in at, oldest at next
-	next  int
+	mu     sync.Mutex // guards what follows
+	at     map[uint64]carried
+	order  []uint64 // hashes as they were promoted, also of texts that were taken
+	passed int      // place of the text that was taken last: those before it are gone, too, for ready keeps its order
+	stride int      // each stride-th text is remembered
+	left   int      // texts to pass over until the next one
 }
 
-// dueTimesKept bounds dueTimes: some seconds of promotions.
-const dueTimesKept = 4096
+// carried is a due time and its place in order.
+type carried struct {
+	due   ServerTime
+	place int
+}
+
+const (
+	// dueTimesKept bounds dueTimes: some seconds of promotions, or a picture of ready that is fine enough.
+	dueTimesKept = 4096
+
+	// strideMost bounds how few of the texts are remembered where others claim all of them.
+	strideMost = 1024
+)
 
 func newDueTimes() *dueTimes {
 	return &dueTimes{
-		seed:  maphash.MakeSeed(),
-		at:    make(map[uint64]ServerTime),
-		order: make([]uint64, 0, dueTimesKept),
+		seed:   maphash.MakeSeed(),
+		at:     make(map[uint64]carried),
+		order:  make([]uint64, 0, dueTimesKept),
+		passed: -1,
+		stride: 1,
 	}
 }
 
@@ -33,24 +49,55 @@ func (d *dueTimes) add(due []Due) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, text := range due {
-		if text.At > always {
+		switch {
+		case text.At <= always:
+		case d.left > 0:
+			d.left--
+		default:
+			d.left = d.stride - 1
 			d.put(maphash.String(d.seed, text.Text), text.At)
 		}
 	}
 }
 
 func (d *dueTimes) put(hash uint64, at ServerTime) {
-	d.at[hash] = at
-	if len(d.order) < dueTimesKept {
-		d.order = append(d.order, hash)
-		return
+	if len(d.order) == dueTimesKept {
+		d.tidy()
 	}
-	// The oldest goes; if its text was taken meanwhile and came back, only its sample is missed.
-	if oldest := d.order[d.next]; oldest != hash {
-		delete(d.at, oldest)
+	d.at[hash] = carried{at, len(d.order)}
+	d.order = append(d.order, hash)
+}
+
+// tidy makes room: of what was taken or passed, else of every other text. So few texts at a time are remembered, and as
+// many more again, as ready is long.
+func (d *dueTimes) tidy() {
+	waiting := make([]uint64, 0, len(d.order))
+	for i, hash := range d.order {
+		if c, ok := d.at[hash]; ok && c.place == i && i > d.passed {
+			waiting = append(waiting, hash)
+		}
 	}
-	d.order[d.next] = hash
-	d.next = (d.next + 1) % dueTimesKept
+	every := 1
+	switch n := len(waiting); {
+	case n > dueTimesKept/2:
+		every = 2
+		d.stride = min(2*d.stride, strideMost)
+	case n < dueTimesKept/4 && d.stride > 1:
+		d.stride /= 2
+	}
+	before := d.at
+	d.at, d.order, d.passed = make(map[uint64]carried, dueTimesKept), d.order[:0], -1
+	for i := 0; i < len(waiting); i += every {
+		d.at[waiting[i]] = carried{before[waiting[i]].due, len(d.order)}
+		d.order = append(d.order, waiting[i])
+	}
+}
+
+// passAll notes that ready is empty: what is remembered of it lies there no more.
+func (d *dueTimes) passAll() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.passed, d.stride, d.left = len(d.order)-1, 1, 0
 }
 
 // take returns when text had been due and forgets it; 0 when it is not known.
@@ -61,7 +108,11 @@ func (d *dueTimes) take(text string) ServerTime {
 		return 0
 	}
 	hash := maphash.String(d.seed, text)
-	at := d.at[hash]
+	c, ok := d.at[hash]
+	if !ok {
+		return 0
+	}
 	delete(d.at, hash)
-	return at
+	d.passed = max(d.passed, c.place)
+	return c.due
 }

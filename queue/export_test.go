@@ -18,3 +18,12 @@ func SetLoopPatience(c *Consumer, d time.Duration) {
 func ReasonText(list, text, why string) string {
 	return reason{List: list, JobID: "x", Error: why, At: "2026-01-02 03:04:05"}.text(text)
 }
+
+// SetNearEnd shortens how far from an end of a list a text is taken out by its value.
+func SetNearEnd(s *Store, n int64) { s.nearEnd = n }
+
+// Cursor is how far a Search has come.
+func Cursor(c Found) (at int64, restarts int) {
+	read, _ := parseCursor(c.Cursor)
+	return read.At, read.Restarts
+}

@@ -171,7 +171,10 @@ func faultOfReply(text string) Fault {
 // faultBelow tells apart the errors that are no replies.
 func faultBelow(err error) Fault {
 	var network net.Error
+	var refused refusedError
 	switch {
+	case errors.As(err, &refused):
+		return Refused
 	case errors.Is(err, context.Canceled):
 		return Stopped
 	case errors.As(err, &network),

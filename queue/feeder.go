@@ -10,6 +10,7 @@ import (
 type Feeder struct {
 	store   *Store
 	gate    Gate
+	brake   *brake
 	wake    <-chan struct{} // ready has changed, as Redis tells us
 	hint    <-chan struct{} // ready has something, as our own Scanner tells us
 	rhythm  rhythm
@@ -28,8 +29,22 @@ type Feeder struct {
 	answered time.Time // when the last claim was answered. Only used by Run's goroutine
 }
 
-// Run claims and starts runs until take is done; work is the runs'.
+// Run claims and starts runs until take is done, and while nothing holds the topic back; work is the runs'.
 func (f *Feeder) Run(take, work context.Context) {
+	for {
+		f.at.at(heldBack)
+		open, pass := f.brake.await(take)
+		if pass == nil {
+			return
+		}
+		f.feed(open, work, pass)
+		f.brake.leave(pass)
+		f.gate.Recall()
+	}
+}
+
+// feed claims and starts runs until take is done, which is that of a pass; as a probe until one job has been claimed.
+func (f *Feeder) feed(take, work context.Context, pass *pass) {
 	again := backoff{most: time.Second}
 	for more := true; take.Err() == nil; {
 		if !more {
@@ -40,8 +55,11 @@ func (f *Feeder) Run(take, work context.Context) {
 		if !f.flight.await(take, f.flight.mark()) || !f.awaitRoom(take) {
 			return
 		}
-		var err error
-		more, err = f.feedOnce(take, work)
+		begun, left, err := f.feedOnce(take, work, pass)
+		if pass.probe && begun > 0 {
+			return
+		}
+		more = left
 		f.trouble.note(take, err)
 		if err != nil {
 			more = true
@@ -54,33 +72,56 @@ func (f *Feeder) Run(take, work context.Context) {
 }
 
 // feedOnce takes slots, claims for them and starts the runs. more reports that ready may hold others.
-func (f *Feeder) feedOnce(take, work context.Context) (more bool, err error) {
-	f.at.at(awaitingSlots)
-	slots := f.gate.Acquire(take, min(f.flight.free(), maxClaim))
-	select {
-	case <-take.Done(): // what would be claimed now would only go back
-		f.gate.Release(slots)
-		return false, nil
-	default:
+func (f *Feeder) feedOnce(take, work context.Context, pass *pass) (begun int, more bool, err error) {
+	n := f.acquire(take, pass)
+	if n == 0 {
+		return 0, true, nil
 	}
 	f.at.at(claiming)
-	claims, err := f.claim(take, slots)
+	claims, err := f.claim(take, n)
+	f.brake.refund(n - len(claims.List))
 	f.at.at(sorting)
 	runnable := f.intake.sort(take, claims)
-	if spare := slots - len(runnable); spare > 0 {
+	if spare := n - len(runnable); spare > 0 {
 		f.gate.Release(spare)
 	}
 	f.flight.enter(len(runnable))
 	for _, h := range runnable {
+		if pass.probe {
+			h.probe = pass
+			f.brake.use(pass)
+		}
 		f.worker.start(take, work, h)
 	}
-	return claims.More, err
+	return len(runnable), claims.More, err
+}
+
+// acquire returns for how many jobs there are slots and, by the topic's rate, tokens; 0 when take is done first, or when
+// the tokens are gone by the time that there are slots. It keeps no slot while it waits for tokens.
+func (f *Feeder) acquire(take context.Context, pass *pass) int {
+	most := min(f.flight.free(), maxClaim)
+	if pass.probe {
+		most = 1
+	}
+	if most = f.brake.allowance(take, most, f.at); most == 0 {
+		return 0
+	}
+	f.at.at(awaitingSlots)
+	slots := f.gate.Acquire(take, most)
+	n := 0
+	if take.Err() == nil { // else what would be claimed now would only go back
+		n = f.brake.spend(slots)
+	}
+	if slots > n {
+		f.gate.Release(slots - n)
+	}
+	return n
 }
 
 // claim takes up to n texts. Once sent, it is not cut short: claims whose reply nobody reads are jobs
 // nobody runs until their leases end.
 func (f *Feeder) claim(take context.Context, n int) (Claims, error) {
-	sent, asked := f.clock.now(), time.Now()
+	sent, asked := f.clock.earliest(), time.Now()
 	claims, err := f.store.Claim(context.WithoutCancel(take), n)
 	f.answered = time.Now()
 	if err != nil {
@@ -89,6 +130,7 @@ func (f *Feeder) claim(take context.Context, n int) (Claims, error) {
 		}
 		return Claims{}, err
 	}
+	claims.asked, claims.given = asked, f.answered
 	f.clock.set(claims.Now, asked)
 	f.claimed.add(len(claims.List) + claims.Twins)
 	f.metrics.claims.Add(float64(len(claims.List)))

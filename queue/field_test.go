@@ -3,9 +3,11 @@ package queue_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -14,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"sidecar/compat"
+	"sidecar/internal/testenv"
 	"sidecar/queue"
 )
 
@@ -201,8 +204,12 @@ func TestAServerWithoutRoomIsNamedAndAskedAgain(t *testing.T) {
 	})
 	rdb := open(t, queue.RedisOptions{URL: "redis://" + proxy.addr})
 	for range 2 {
-		if err := rdb.Ping(t.Context()).Err(); err == nil || !strings.Contains(err.Error(), "has no room: -ERR max number of clients") {
+		err := rdb.Ping(t.Context()).Err()
+		if err == nil || !strings.Contains(err.Error(), "refuses the connection: -ERR max number of clients") {
 			t.Errorf("got %v, want it to say that there is no room", err)
+		}
+		if fault := queue.FaultOf(err); fault != queue.Refused {
+			t.Errorf("%v is taken for %s, want refused", err, fault)
 		}
 	}
 	full.Store(false)
@@ -210,5 +217,52 @@ func TestAServerWithoutRoomIsNamedAndAskedAgain(t *testing.T) {
 	wantPing(t, rdb)
 	if n := proxy.count("hello") - hellos; n != 1 {
 		t.Errorf("%d HELLO once there is room, want it to be asked again", n)
+	}
+}
+
+// C108: a real server that is full speaks before it is asked, and closes at once. What it says is the reply to no command,
+// and it knows HELLO all the same.
+func TestAFullServersWordsAreTakenForNoReply(t *testing.T) {
+	const most = 8
+	server := testenv.Redis(t, fmt.Sprint("maxclients ", most))
+	admin := server.Client().Conn()
+	defer func() { _ = admin.Close() }()
+	if err := admin.Ping(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for range most - 3 { // leaves two
+		conn, err := net.Dial("tcp", server.Addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+	}
+	rdb := open(t, queue.RedisOptions{URL: server.URL()})
+	var refused atomic.Int64
+	var wg sync.WaitGroup
+	for range 4 * most {
+		wg.Go(func() {
+			for range 100 {
+				err := rdb.Ping(t.Context()).Err()
+				if err == nil {
+					continue
+				}
+				refused.Add(1)
+				if fault := queue.FaultOf(err); fault != queue.Refused && fault != queue.Network {
+					t.Errorf("%v is taken for %s, want refused", err, fault)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if refused.Load() == 0 {
+		t.Error("the server was never full")
+	}
+	fresh := rdb.(*redis.Client).Conn() //nolint:forcetypeassert // a single server's client is one
+	defer func() { _ = fresh.Close() }()
+	eventually(t, "a connection", func() bool { return fresh.Ping(t.Context()).Err() == nil })
+	if list := admin.ClientList(t.Context()).Val(); strings.Count(list, "resp=3") < 2 {
+		t.Errorf("want all of RESP3 yet:\n%s", list)
 	}
 }

@@ -22,10 +22,11 @@ const patience = 20 * time.Second
 
 // flow is a Consumer of the topic "mail" at work.
 type flow struct {
-	consumer *queue.Consumer
-	gate     *slots
-	metrics  *prometheus.Registry
-	log      *logBook
+	consumer  *queue.Consumer
+	gate      *slots
+	metrics   *prometheus.Registry
+	log       *logBook
+	incidents *queue.Incidents
 
 	stopTaking, stopWorking context.CancelFunc
 	ended                   chan struct{}
@@ -46,14 +47,18 @@ func startWoken(t testing.TB, b bench, change func(*queue.Options), handle func(
 		change(&opts)
 	}
 	f := &flow{
-		gate:    newSlots(opts.Workers * max(1, opts.LookAhead)),
-		metrics: prometheus.NewRegistry(),
-		log:     &logBook{},
-		ended:   make(chan struct{}),
+		gate:      newSlots(opts.Workers * max(1, opts.LookAhead)),
+		metrics:   prometheus.NewRegistry(),
+		log:       &logBook{},
+		incidents: queue.NewIncidents(),
+		ended:     make(chan struct{}),
 	}
 	metrics := queue.NewMetrics(f.metrics, []string{opts.Topic})
 	log := slog.New(slog.NewTextHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	f.consumer = queue.NewConsumer(opts, b.Store, b.watch(opts), wakes, tracking, handlerFunc(handle), f.gate, metrics, queue.NewOutages(log), time.UTC, log)
+	f.consumer = queue.NewConsumer(opts, queue.Parts{
+		Store: b.Store, Watch: b.watch(opts), Wakes: wakes, Tracking: tracking, Handler: handlerFunc(handle), Gate: f.gate,
+		Metrics: metrics, Incidents: f.incidents, Outages: queue.NewOutages(log), Timezone: time.UTC, Log: log,
+	})
 	f.run(t)
 	return f
 }

@@ -21,8 +21,10 @@ func startAfter(t testing.TB, old *flow, b bench, change func(*queue.Options), h
 	next := &flow{gate: old.gate, metrics: old.metrics, log: &logBook{}, ended: make(chan struct{})}
 	log := slog.New(slog.NewTextHandler(next.log, nil))
 	metrics := queue.NewMetrics(prometheus.NewRegistry(), []string{opts.Topic})
-	next.consumer = queue.NewConsumer(opts, b.Store, b.watch(opts), queue.Wakes{}, func() bool { return false },
-		handlerFunc(handle), next.gate, metrics, queue.NewOutages(log), time.UTC, log)
+	next.consumer = queue.NewConsumer(opts, queue.Parts{
+		Store: b.Store, Watch: b.watch(opts), Tracking: func() bool { return false }, Handler: handlerFunc(handle), Gate: next.gate,
+		Metrics: metrics, Outages: queue.NewOutages(log), Timezone: time.UTC, Log: log,
+	})
 	next.consumer.Follow(old.consumer)
 	next.run(t)
 	return next

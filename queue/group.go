@@ -13,7 +13,7 @@ type group struct {
 	action  Action
 	write   write
 	trouble *trouble
-	linger  time.Duration // from the first that is pending to the write
+	linger  time.Duration // how long none must have come before the write
 
 	mu      sync.Mutex // guards what follows
 	pending []*settlement
@@ -21,9 +21,13 @@ type group struct {
 	wake    chan struct{} // cap 1: pending or closed changed
 }
 
-// giveBackLinger is how long texts for the head of ready are collected: when a process stops, or FPM does, many
-// come back at nearly the same moment, and only those of one write keep their order.
-const giveBackLinger = 5 * time.Millisecond
+// Texts for the head of ready are collected until none has come for giveBackLinger: when a process stops, or FPM does, many
+// come back at nearly the same moment, and only those of one write keep their order. On a busy host that moment is longer,
+// so each that comes is waited for anew, lingersMost times at most.
+const (
+	giveBackLinger = 5 * time.Millisecond
+	lingersMost    = 20
+)
 
 // groupMost bounds a write: Redis serves nobody else while it runs.
 const groupMost = 128
@@ -59,11 +63,11 @@ func (g *group) putBack(left []*settlement) {
 // take waits for settlements and takes up to groupMost of them; none when all are through or ctx is done.
 func (g *group) take(ctx context.Context) []*settlement {
 	for ctx.Err() == nil {
-		waiting, closed := g.waiting()
-		if waiting && !closed {
-			pause(ctx, g.linger)
+		n, closed := g.waiting()
+		if n > 0 && !closed {
+			g.collect(ctx, n)
 		}
-		if waiting || closed {
+		if n > 0 || closed {
 			return g.next()
 		}
 		select {
@@ -74,11 +78,25 @@ func (g *group) take(ctx context.Context) []*settlement {
 	return nil
 }
 
-// waiting reports whether any are pending, and whether more can come.
-func (g *group) waiting() (waiting, closed bool) {
+// collect waits for others, of which n are there, as long as they come.
+func (g *group) collect(ctx context.Context, n int) {
+	for range lingersMost {
+		if g.linger == 0 || !pause(ctx, g.linger) {
+			return
+		}
+		more, closed := g.waiting()
+		if more == n || more >= groupMost || closed {
+			return
+		}
+		n = more
+	}
+}
+
+// waiting returns how many are pending, and whether no more can come.
+func (g *group) waiting() (n int, closed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return len(g.pending) > 0, g.closed
+	return len(g.pending), g.closed
 }
 
 func (g *group) next() []*settlement {

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,6 +104,39 @@ func TestTextsThatComeBackTogetherAreWrittenTogether(t *testing.T) {
 			t.Errorf("got %d, want both in the order of their claims", len(got))
 		}
 	})
+}
+
+func TestTextsThatComeOneAfterTheOtherAreWaitedForButNotForEver(t *testing.T) {
+	tests := map[string]struct{ come, written int }{
+		"some":     {10, 10},
+		"too many": {1000, lingersMost + 1},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := testGroup(GiveBack)
+				g.linger = giveBackLinger
+				taken := make(chan []*settlement, 1)
+				go func() { taken <- g.take(t.Context()) }()
+				var got []*settlement
+				for i := 0; i < tt.come && got == nil; i++ {
+					g.add(&settlement{claim: &held{seq: uint64(tt.come - i)}}) //nolint:gosec // few
+					pause(t.Context(), giveBackLinger-time.Nanosecond)
+					select {
+					case got = <-taken:
+					default:
+					}
+				}
+				if got == nil {
+					got = <-taken
+				}
+				inOrder := slices.IsSortedFunc(got, func(a, b *settlement) int { return cmp.Compare(a.claim.seq, b.claim.seq) })
+				if len(got) != tt.written || !inOrder {
+					t.Errorf("got %d, in order %t, want %d", len(got), inOrder, tt.written)
+				}
+			})
+		})
+	}
 }
 
 func TestOnlyALostReplyLeavesARunInDoubt(t *testing.T) {

@@ -23,6 +23,10 @@ type Gate interface {
 	// Release gives n slots back.
 	Release(n int)
 
+	// Recall has the jobs come back, as Unavailable, that were permitted and that no worker has begun, and whose claims
+	// are to go back ([compat.Claim]). Others can be permitted afterwards.
+	Recall()
+
 	// Blocked returns why nobody gets a slot at present: it is shut, or all slots are in use. It is nil while Acquire
 	// would return at once.
 	Blocked() error

@@ -25,6 +25,14 @@ var notKnown = []byte("-ERR unknown command 'HELLO'\r\n")
 // full is what a server says to a new connection that it has no room for. It has not looked at HELLO.
 var full = []byte("-ERR max number of clients")
 
+// refusedError says that a server wants nothing of a connection: it has no room, or is in protected mode. Nothing was
+// asked of it. It wraps nothing: the library takes one layer off.
+type refusedError struct{ addr, reply string }
+
+func (e refusedError) Error() string {
+	return fmt.Sprintf("redis at %s refuses the connection: %s", e.addr, e.reply)
+}
+
 // handshake opens connections for the client library, which begins each with HELLO and gives up when the reply is
 // not one that it expects. Proxies close the connection on it, hang, or answer anything. So
 // whatever is not a proper reply is taken for "unknown", on a new connection, and from then on HELLO is not
@@ -83,6 +91,7 @@ type helloConn struct {
 
 	begun  bool   // something has been written
 	asked  bool   // HELLO is sent and not answered yet
+	trial  bool   // the second connection, without HELLO: whether that works is not known yet
 	answer []byte // what Read gives out before it reads
 	failed error  // what Read and Write give out for ever: the library looks once for its own purposes and drops the error
 }
@@ -118,11 +127,23 @@ func (c *helloConn) Read(p []byte) (int, error) {
 	if c.failed != nil {
 		return 0, c.failed
 	}
-	if !c.asked {
-		n, err := c.Conn.Read(p)
-		c.idler.use(c.handshake.idle, c.Conn)
-		return n, err
+	if c.asked {
+		return c.readHello(p)
 	}
+	n, err := c.Conn.Read(p)
+	if n > 0 && !c.begun { // the library looks for pushes first, and would take this for the reply to what it asks next
+		return c.refused(p[:n])
+	}
+	if n > 0 && c.trial && !bytes.HasPrefix(p[:n], full) {
+		c.trial = false
+		c.handshake.plain.Store(true)
+	}
+	c.idler.use(c.handshake.idle, c.Conn)
+	return n, err
+}
+
+// readHello reads the reply to HELLO.
+func (c *helloConn) readHello(p []byte) (int, error) {
 	c.asked = false
 	_ = c.SetReadDeadline(time.Now().Add(helloTimeout))
 	n, err := c.Conn.Read(p)
@@ -130,8 +151,7 @@ func (c *helloConn) Read(p []byte) (int, error) {
 		return n, nil
 	}
 	if err == nil && bytes.HasPrefix(p[:n], full) {
-		c.failed = fmt.Errorf("redis at %s has no room: %s", c.addr, bytes.TrimSpace(p[:n]))
-		return 0, c.failed
+		return c.refused(p[:n])
 	}
 	if err == nil {
 		err = errors.New("an answer that is none")
@@ -139,9 +159,16 @@ func (c *helloConn) Read(p []byte) (int, error) {
 	return c.withoutHello(p, err)
 }
 
-// withoutHello starts again on a new connection, without HELLO from now on.
+// refused ends a connection of which the server wants nothing.
+func (c *helloConn) refused(reply []byte) (int, error) {
+	c.failed = refusedError{c.addr, string(bytes.TrimSpace(reply))}
+	return 0, c.failed
+}
+
+// withoutHello starts again on a new connection, without HELLO; from now on, once that one has worked: a server that is
+// full may close a connection before it has said so.
 func (c *helloConn) withoutHello(p []byte, why error) (int, error) {
-	c.handshake.plain.Store(true)
+	c.trial = true
 	conn, err := c.handshake.open(context.Background(), c.network, c.addr)
 	if err != nil {
 		c.failed = fmt.Errorf("redis at %s does not know HELLO (%w), and no second connection: %w; set protocol = 2", c.addr, why, err)

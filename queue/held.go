@@ -18,6 +18,10 @@ type held struct {
 	sole bool          // no other entry of running had the first of leases
 
 	breaks int64 // the Store's, when it was claimed
+	trace  JobTrace
+	probe  *pass // that it was claimed under as a probe; else nil
+
+	take <-chan struct{} // closed: if its run has not begun it goes back; nil: the worker has not got it yet
 
 	// The rest belongs to the Keeper and its mutex.
 
@@ -37,7 +41,17 @@ type held struct {
 // in running.
 func newHeld(claim Claim, now ServerTime, lease time.Duration) *held {
 	ends := now.Add(lease)
-	h := &held{text: claim.Text, body: claim.Text, first: [1]Lease{claim.Lease}, sole: claim.Sole, ends: ends, aimed: ends}
+	h := &held{text: claim.Text, body: claim.Text, first: [1]Lease{claim.Lease}, sole: claim.Sole, trace: untraced{}, ends: ends, aimed: ends}
 	h.leases = h.first[:]
 	return h
+}
+
+// recalled reports that h goes back if its run has not begun.
+func (h *held) recalled() bool {
+	select {
+	case <-h.take:
+		return true
+	default:
+		return false
+	}
 }

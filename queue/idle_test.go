@@ -58,8 +58,11 @@ func TestFiveIdleTopicsSendTenCommandsASecondAtMost(t *testing.T) {
 	for _, topic := range topics {
 		opts := queue.DefaultOptions()
 		opts.Topic, opts.Workers = topic, 2
-		c := queue.NewConsumer(opts, queue.NewStore(b.rdb, "", opts), b.watch(opts), waker.Topic(topic), waker.Active,
-			handlerFunc(newRuns().handler(done)), newSlots(2), metrics, queue.NewOutages(slog.New(slog.DiscardHandler)), time.UTC, slog.New(slog.DiscardHandler))
+		c := queue.NewConsumer(opts, queue.Parts{
+			Store: queue.NewStore(b.rdb, "", opts), Watch: b.watch(opts), Wakes: waker.Topic(topic), Tracking: waker.Active,
+			Handler: handlerFunc(newRuns().handler(done)), Gate: newSlots(2),
+			Metrics: metrics, Outages: queue.NewOutages(slog.New(slog.DiscardHandler)), Timezone: time.UTC, Log: slog.New(slog.DiscardHandler),
+		})
 		go func() {
 			c.Run(take, take)
 			ended <- struct{}{}

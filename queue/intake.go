@@ -15,11 +15,16 @@ type intake struct {
 	keeper  *Keeper
 	settler *Settler
 	due     *dueTimes
+	head    *readyHead
 	metrics *topicMetrics
 	trouble *trouble // of DoneBefore
+	tracer  Tracer   // nil: nobody traces
 	log     *slog.Logger
 	topic   string
-	told    bool // of a job that names another topic. Only used by the Feeder's goroutine
+
+	incidents *Incidents
+
+	told bool // of a job that names another topic. Only used by the Feeder's goroutine
 }
 
 // sort registers the claims with the Keeper and returns those that are to run, in order. None of them
@@ -36,6 +41,7 @@ func (in *intake) sort(take context.Context, claims Claims) []*held {
 		}
 		in.metrics.unreadable.Inc()
 		in.log.WarnContext(take, "text is no job and goes to dead", "reason", reasons[i])
+		in.incidents.Note(Incident{Kind: IncidentUnreadable, Topic: in.topic, Detail: reasons[i].Error(), Count: 1})
 		in.settler.add(in.rules.unreadable(h, reasons[i]))
 	}
 	runnable = in.withoutDone(take, runnable)
@@ -55,8 +61,12 @@ func (in *intake) parse(claims Claims) ([]*held, []error) {
 		h.breaks = claims.breaks
 		reasons[i] = in.rules.read(h)
 		h.due = in.due.take(h.body)
+		if in.tracer != nil && reasons[i] == nil {
+			h.trace = in.tracer.Claimed(in.topic, h.job, claims.asked, claims.given)
+		}
 		list[i] = h
 	}
+	in.head.claimed(claims, list)
 	return list, reasons
 }
 

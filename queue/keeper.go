@@ -89,8 +89,8 @@ func (k *Keeper) renewals() (owners []*held, renewals []Renewal) {
 			continue
 		}
 		if len(h.leases) == 1 || h.aimed <= now {
-			h.aimed = now.Add(k.lease + apart[h.text])
-			apart[h.text] += time.Millisecond
+			h.aimed = renewedTo(now.Add(k.lease + apart[h.text]))
+			apart[h.text] += renewalStep
 			h.leases = append(h.leases, leaseAt(h.aimed))
 		}
 		next := h.leases[len(h.leases)-1]
@@ -162,9 +162,12 @@ type inHandOf struct {
 	held   *held
 }
 
-// Lapsed reports that the lease has ended and no renewal was confirmed. It compares with Redis's time as it goes on
-// here, so that it is true at once in a process that stood still.
+// Lapsed reports that the lease has ended and no renewal was confirmed, or that nothing is to begin any more. It compares
+// with Redis's time as it goes on here, so that it is true at once in a process that stood still.
 func (c inHandOf) Lapsed() bool {
+	if c.held.recalled() {
+		return true
+	}
 	c.keeper.mu.Lock()
 	defer c.keeper.mu.Unlock()
 	return c.held.lost || c.held.ends <= c.keeper.clock.now()

@@ -75,7 +75,7 @@ func TestTwoClaimsOfOneTextAskForLeasesOfTheirOwn(t *testing.T) {
 			next[r.Text] = append(next[r.Text], r.Next)
 		}
 		slices.Sort(next["a"])
-		want := []Lease{lease(30 * time.Second), lease(30*time.Second + time.Millisecond)}
+		want := []Lease{lease(30 * time.Second), lease(30*time.Second + renewalStep)}
 		if !slices.Equal(next["a"], want) || !slices.Equal(next["b"], want[:1]) {
 			t.Errorf("asked for %v, want %v and %v", next, want, want[:1])
 		}

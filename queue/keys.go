@@ -7,6 +7,7 @@ type keys struct {
 	pool, running, dead string
 	ready               []string // of a list with shards several
 	reasons             string   // profile list only
+	moved               string   // which moves of single dead jobs were made
 
 	mark func(uuid string) string // an idempotency mark, in profile list an ack
 }
@@ -15,11 +16,15 @@ type keys struct {
 func keysOf(prefix string, opts Options) keys {
 	if l := opts.List; l != nil {
 		k := compat.NewListKeys(prefix, l.Key, l.Dead, l.Shards)
-		return keys{pool: k.Pool, running: k.Running, dead: k.Dead, ready: k.Lists, reasons: k.Reasons, mark: k.Ack}
+		return keys{pool: k.Pool, running: k.Running, dead: k.Dead, ready: k.Lists, reasons: k.Reasons, moved: k.Moved, mark: k.Ack}
 	}
 	k := compat.NewDelayKeys(prefix, opts.Topic)
-	return keys{pool: k.Pool, running: k.Running, dead: k.Dead, ready: []string{k.Ready}, mark: k.Idem}
+	return keys{pool: k.Pool, running: k.Running, dead: k.Dead, ready: []string{k.Ready}, moved: k.Moved, mark: k.Idem}
 }
+
+// KeysAt returns the keys in which the topic's jobs of a place lie: one, but of a list's ready those of its shards, by their numbers, and the list that had
+// none behind them. prefix stands before every key.
+func (o Options) KeysAt(prefix string, place Place) []string { return keysOf(prefix, o).at(place) }
 
 // roles are the keys that hold jobs.
 func (k keys) roles() []string { return append([]string{k.pool, k.running, k.dead}, k.ready...) }

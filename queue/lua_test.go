@@ -110,7 +110,7 @@ func TestScriptsRunOnEveryServer(t *testing.T) {
 		if n := strings.Count(body, "LPOS"); n != strings.Count(body, "redis.pcall('LPOS'") {
 			t.Errorf("%s: LPOS needs Redis 6.0.6, so only pcall may try it", verb)
 		}
-		writes := regexp.MustCompile(`'(ZADD|ZREM|ZREMRANGEBYRANK|LTRIM|RPUSH|LPUSH|LPOP|SET|DEL)'`).MatchString(body)
+		writes := regexp.MustCompile(`'(ZADD|ZREM|ZREMRANGEBYRANK|LTRIM|RPUSH|LPUSH|LPOP|SET|DEL|HSET|HDEL)'`).MatchString(body)
 		first, _, _ := strings.Cut(body, "\n")
 		if writes && strings.Contains(body, "'TIME'") && first != "if redis.replicate_commands then redis.replicate_commands() end" {
 			t.Errorf("%s reads TIME and writes: before Redis 5 only after replicate_commands, found %q first", verb, first)
@@ -138,11 +138,17 @@ func codeLines(body string) int {
 func TestPreflightTriesEveryCommandOfTheOtherScripts(t *testing.T) {
 	scripts := luaScripts(t)
 	for verb, script := range scripts {
+		if strings.HasPrefix(verb, "pause") || verb == "swapfield" || verb == "beat" { // whoever may not pause consumes all the same
+			continue
+		}
 		if verb == "preflight" || verb == "takeacks" || verb == "keepacks" || verb == "dropacks" { // Check runs these themselves
 			continue
 		}
 		for _, call := range redisCall.FindAllStringSubmatch(script[1], -1) {
 			command := strings.ToLower(call[1])
+			if command == "lset" { // for moves of single dead jobs, which try it themselves: a consumer needs no such right
+				continue
+			}
 			if command != "lpos" && !strings.Contains(scripts["preflight"][1], "try('"+command+"'") &&
 				!strings.Contains(scripts["preflight"][1], "try('"+command+"', ") {
 				t.Errorf("%s runs %s, which preflight does not try", verb, command)

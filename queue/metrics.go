@@ -1,6 +1,8 @@
 package queue
 
 import (
+	"sync"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
@@ -33,7 +35,14 @@ type Metrics struct {
 	stalls         *prometheus.CounterVec // topic
 	abandonedLoops *prometheus.CounterVec // topic: scanners and feeders that would not end
 
-	vecs []*prometheus.MetricVec // all of them
+	paused *prometheus.GaugeVec   // topic, kind: 1 while that holds the topic back
+	trips  *prometheus.CounterVec // topic: times its breaker has stopped it
+
+	scripts *scriptTimes // of all topics together
+
+	peaks sync.Map // topic: *topicPeaks
+
+	vecs []*prometheus.MetricVec // those with a topic
 }
 
 // Lateness is measured from half a millisecond on, where the scanner is told of every change; the last
@@ -49,8 +58,8 @@ func NewMetrics(reg prometheus.Registerer, topics []string) *Metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return with.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, append([]string{"topic"}, labels...))
 	}
-	gauge := func(name, help string) *prometheus.GaugeVec {
-		return with.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"topic"})
+	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		return with.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, append([]string{"topic"}, labels...))
 	}
 	histogram := func(name, help string, buckets []float64) *prometheus.HistogramVec {
 		return with.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, []string{"topic"})
@@ -79,13 +88,20 @@ func NewMetrics(reg prometheus.Registerer, topics []string) *Metrics {
 		stalled:        gauge("sidecar_stalled", "1 while work is due and nothing is claimed, for no known reason."),
 		stalls:         counter("sidecar_stalls_total", "Times the consumer was replaced, since work was due and nothing was claimed."),
 		abandonedLoops: counter("sidecar_loops_abandoned_total", "Scanners and feeders that did not end when they were to."),
+
+		paused: gauge("sidecar_paused", "1 while something holds the topic back on this sidecar, by what does.", "kind"),
+		trips:  counter("sidecar_breaker_trips_total", "Times the topic's runs failed with one error so often in a row that it was paused."),
 	}
+	m.scripts = newScriptTimes(with.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "sidecar_redis_script_seconds", Help: "How long calls of the sidecar's scripts took at Redis, by script.", Buckets: scriptBuckets,
+	}, []string{"script"}))
 	m.vecs = []*prometheus.MetricVec{
 		m.outcomes.MetricVec, m.duration.MetricVec, m.lateness.MetricVec, m.claims.MetricVec, m.unreadable.MetricVec,
 		m.doneBefore.MetricVec, m.twins.MetricVec, m.merged.MetricVec, m.promoted.MetricVec, m.expired.MetricVec,
 		m.lost.MetricVec, m.buried.MetricVec, m.readded.MetricVec, m.retries.MetricVec, m.abandoned.MetricVec,
 		m.backpressure.MetricVec, m.pressed.MetricVec, m.inHand.MetricVec, m.errors.MetricVec,
 		m.stalled.MetricVec, m.stalls.MetricVec, m.abandonedLoops.MetricVec,
+		m.paused.MetricVec, m.trips.MetricVec,
 	}
 	for _, topic := range topics {
 		m.topic(topic)
@@ -98,6 +114,7 @@ func (m *Metrics) Forget(topic string) {
 	for _, vec := range m.vecs {
 		vec.DeletePartialMatch(prometheus.Labels{"topic": topic})
 	}
+	m.peaks.Delete(topic)
 }
 
 // topicMetrics are one topic's series, looked up once.
@@ -107,11 +124,15 @@ type topicMetrics struct {
 
 	claims, unreadable, doneBefore, twins, merged, promoted, expired prometheus.Counter
 
-	lost, buried, readded, retries, abandoned, pressed, stalls, abandonedLoops prometheus.Counter
+	lost, buried, readded, retries, abandoned, pressed, stalls, abandonedLoops, trips prometheus.Counter
+
+	paused map[HoldKind]prometheus.Gauge
 
 	backpressure, inHand, stalled prometheus.Gauge
 
 	errors *prometheus.CounterVec // fault
+
+	peaks *topicPeaks
 }
 
 // topic returns topic's series and creates those that do not exist.
@@ -139,7 +160,13 @@ func (m *Metrics) topic(topic string) *topicMetrics {
 		stalls:       m.stalls.WithLabelValues(topic),
 		errors:       m.errors.MustCurryWith(prometheus.Labels{"topic": topic}),
 	}
-	t.abandonedLoops = m.abandonedLoops.WithLabelValues(topic)
+	t.abandonedLoops, t.trips = m.abandonedLoops.WithLabelValues(topic), m.trips.WithLabelValues(topic)
+	peaks, _ := m.peaks.LoadOrStore(topic, new(topicPeaks))
+	t.peaks = peaks.(*topicPeaks)
+	t.paused = make(map[HoldKind]prometheus.Gauge)
+	for _, kind := range HoldKinds() {
+		t.paused[kind] = m.paused.WithLabelValues(topic, kind.String())
+	}
 	for _, v := range compat.Verdicts() {
 		t.outcomes[v] = m.outcomes.WithLabelValues(topic, v.String())
 	}

@@ -24,8 +24,8 @@ func (h *held) Lease() Lease { return h.leases[0] }
 // NewSteps returns the steps of a Consumer of opts.Topic.
 func NewSteps(opts Options, store *Store, metrics *Metrics) *Steps {
 	log := slog.New(slog.DiscardHandler)
-	hands := &hands{}
-	f := newFlow(opts, store, Wakes{}, nil, nil, nil, hands, metrics.topic(opts.Topic), NewOutages(log), time.UTC, log)
+	hands, m := &hands{}, metrics.topic(opts.Topic)
+	f := newFlow(opts, Parts{Store: store, Outages: NewOutages(log), Timezone: time.UTC, Log: log}, newBrake(opts, time.UTC, m, log), hands, newReadyHead(), m)
 	hands.add(f.keeper)
 	return &Steps{f}
 }
@@ -35,7 +35,7 @@ func (s *Steps) At(now ServerTime) { s.scanner.clock.set(now, time.Now()) }
 
 // Promote is the Scanner's look at the pool.
 func (s *Steps) Promote(ctx context.Context) error {
-	_, err := s.scanner.scanOnce(ctx)
+	_, err := s.scanner.scanOnce(ctx, false)
 	return err
 }
 

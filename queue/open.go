@@ -31,27 +31,39 @@ const (
 // In a Cluster all keys of a topic must be in one slot: a hash tag in the topic ({mail}) or in the prefix
 // sees to it, and without one Open refuses. Sentinels have a login of their own, or none.
 func Open(opts RedisOptions, topics []Options) (redis.UniversalClient, error) {
+	return open(opts, topics, false)
+}
+
+// OpenWatch returns a client as Open does, whose commands end with their context at the latest: for those who look while a
+// person waits. A worker's commands do not, since a reply that is not waited for is a job whose lease has to run out.
+func OpenWatch(opts RedisOptions, topics []Options) (redis.UniversalClient, error) {
+	return open(opts, topics, true)
+}
+
+func open(opts RedisOptions, topics []Options, heedContext bool) (redis.UniversalClient, error) {
 	opts = opts.Resolved()
 	conf, err := tlsConfig(opts.TLS)
 	if err != nil {
 		return nil, err
 	}
 	shake := newHandshake(opts.Protocol, conf)
+	all := opts.universal(shake)
+	all.ContextTimeoutEnabled = heedContext
 	switch {
 	case opts.Cluster:
 		if err := checkSlots(opts.KeyPrefix, topics); err != nil {
 			return nil, err
 		}
-		cluster := opts.universal(shake).Cluster()
+		cluster := all.Cluster()
 		cluster.DisableRoutingPolicies = true // or it asks for COMMAND first, which a user with few rights may not
 		return redis.NewClusterClient(cluster), nil
 	case opts.Sentinel != "":
-		failover := opts.universal(shake).Failover()
+		failover := all.Failover()
 		failover.MasterName = opts.Sentinel
 		failover.SentinelUsername, failover.SentinelPassword = opts.SentinelUsername, string(opts.SentinelPassword)
 		return redis.NewFailoverClient(failover), nil
 	}
-	single := opts.universal(shake).Simple()
+	single := all.Simple()
 	if len(opts.Addrs) == 0 {
 		if single.Network, single.Addr, err = address(opts.URL); err != nil {
 			return nil, err

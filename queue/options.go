@@ -93,6 +93,10 @@ type Options struct {
 	Encoding     Encoding        // encoding
 	DecodeLimit  int             // decode_limit: bytes a text may have once it is unwrapped
 	StallAfter   time.Duration   // stall_after: how long due work may go unclaimed without a reason; 0: for ever
+	Rate         Rate            // rate: how many jobs may start in how long on this sidecar
+	PauseWindows []Window        // pause_windows: when nothing is claimed
+	Breaker      int             // breaker: equal failures in a row that pause the topic on this sidecar; 0: none do
+	BreakerProbe time.Duration   // breaker_probe: how often one job is tried then
 }
 
 // DefaultOptions returns the defaults of CONTRACT 1.1 and 1.3. Workers is 0: the pool's children.
@@ -109,6 +113,7 @@ func DefaultOptions() Options {
 		Encoding:     EncodingPlain,
 		DecodeLimit:  16 << 20,
 		StallAfter:   time.Minute,
+		BreakerProbe: 30 * time.Second,
 	}
 }
 
@@ -162,7 +167,7 @@ func (o Options) Validate() error {
 	if !o.Idempotency.known() {
 		bad("idempotency = %q: want %q, %q or %q", o.Idempotency, IdempotencyOff, IdempotencyOn, IdempotencyLegacy)
 	}
-	errs = append(errs, o.validateEncoding(), o.validateList())
+	errs = append(errs, o.validateEncoding(), o.validateList(), o.validateBrake())
 	return errors.Join(errs...)
 }
 

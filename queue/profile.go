@@ -3,7 +3,7 @@ package queue
 // profile is where topics of profile delay and of profile list differ (docs/decisions/0005, 0017): for each move the
 // script that makes it, and what the script is told. Replies have one form, so that everything else exists once.
 type profile struct {
-	promote func(s *Store) move
+	promote func(s *Store, batch int) move
 	claim   func(s *Store, n int) move
 	requeue func(s *Store, part []Requeueing) move
 	bury    func(s *Store, part []Burial) move
@@ -18,8 +18,8 @@ type move struct {
 
 // delayProfile is CONTRACT 1.
 var delayProfile = profile{
-	promote: func(s *Store) move {
-		return move{promoteScript, []string{s.keys.pool, s.keys.ready[0]}, []any{s.opts.Batch, s.opts.ReadyMax, s.unit}}
+	promote: func(s *Store, batch int) move {
+		return move{promoteScript, []string{s.keys.pool, s.keys.ready[0]}, []any{batch, s.opts.ReadyMax, s.unit}}
 	},
 	claim: func(s *Store, n int) move {
 		keys := []string{s.keys.ready[0], s.keys.running, s.keys.pool}
@@ -55,7 +55,7 @@ const reasonsKept = 10_000
 
 // listProfile is CONTRACT 2. Its jobs have no marks here: acks may lie on other nodes of a Cluster.
 var listProfile = profile{
-	promote: func(s *Store) move { return s.promoteList(false) },
+	promote: func(s *Store, batch int) move { return s.promoteList(batch, false) },
 	claim: func(s *Store, n int) move {
 		id, turn := s.calls.next()
 		keys := append([]string{s.keys.running}, s.keys.ready...)
@@ -82,8 +82,8 @@ var listProfile = profile{
 }
 
 // promoteList moves what waits in a list's pool to its shards: what is due, or all of it.
-func (s *Store) promoteList(all bool) move {
-	return move{promoteListScript, append([]string{s.keys.pool}, s.keys.ready...), []any{s.opts.Batch, flag(all)}}
+func (s *Store) promoteList(batch int, all bool) move {
+	return move{promoteListScript, append([]string{s.keys.pool}, s.keys.ready...), []any{batch, flag(all)}}
 }
 
 // takenFrom is the end of a list that its jobs are taken from.

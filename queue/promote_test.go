@@ -49,6 +49,21 @@ func TestPromoteOfAFullBatchCarriesTheOldestDueTimeOnly(t *testing.T) {
 	wantKeys(t, b, Keys{Pool: map[string]string{"t3": "*", "t4": "*"}, Ready: []string{"t0", "t1", "t2"}})
 }
 
+// Small ones say nothing of those behind them.
+func TestPromoteOfLargeTextsBehindSmallOnesTakesFewerAtATime(t *testing.T) {
+	b := newBench(t, nil)
+	for i := range 80 {
+		text := fmt.Sprintf("%02d", i)
+		if i >= 8 {
+			text += strings.Repeat("x", 100<<10)
+		}
+		b.do(t, "ZADD", b.keys.Pool, 1000+i, text)
+	}
+	if p, err := b.Promote(t.Context()); err != nil || p.Promoted < 8 || p.Promoted > 30 {
+		t.Errorf("promoted %d of them in one call, %v; want the small ones and about 1 MB of the others", p.Promoted, err)
+	}
+}
+
 func TestPromoteOfLargeTextsTakesFewerAtATime(t *testing.T) {
 	const texts, size = 60, 100 << 10
 	b := newBench(t, nil)

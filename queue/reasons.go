@@ -9,6 +9,18 @@ type reasons struct {
 	at    int64 // pages read so far end here
 	ended bool
 	known map[string]reason // by fingerprint; of equal letters the newest
+
+	before      int64 // where reading goes on once the newest are read: see again
+	endedBefore bool
+}
+
+// again has the newest reasons read once more, until they are known: letters have been buried meanwhile. The others are
+// not read twice.
+func (r *reasons) again() {
+	if r.before == 0 {
+		r.before, r.endedBefore = r.at, r.ended
+	}
+	r.at, r.ended = 0, false
 }
 
 func (s *Store) newReasons() *reasons { return &reasons{store: s, known: make(map[string]reason)} }
@@ -35,11 +47,15 @@ func (r *reasons) more(ctx context.Context) error {
 	}
 	r.at += int64(len(page))
 	r.ended = len(page) < deadPage
+	news := false
 	for _, text := range page {
 		name, why := parseReason(text)
 		if _, newer := r.known[name]; !newer {
-			r.known[name] = why
+			r.known[name], news = why, true
 		}
+	}
+	if r.before > 0 && !news { // new ones have only moved the others further back, so none lies before that place unread
+		r.at, r.ended, r.before = max(r.at, r.before), r.endedBefore || r.ended, 0
 	}
 	return nil
 }

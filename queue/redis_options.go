@@ -196,3 +196,17 @@ func redactAddr(addr string) string {
 	}
 	return addr
 }
+
+// InDB returns the options for another database of the same server.
+func (o RedisOptions) InDB(n int) RedisOptions {
+	o = o.Resolved()
+	o.DB = n
+	if u, err := url.Parse(o.URL); err == nil && o.URL != "" {
+		if u.Scheme != "unix" {
+			u.Path = ""
+		}
+		u.RawQuery = "" // db=, of a unix socket
+		o.URL = u.String()
+	}
+	return o
+}

@@ -43,6 +43,15 @@ var moves = map[string]func(ctx context.Context, b bench, lease queue.Lease) err
 		_, err := b.Replay(ctx, 1, false, time.UTC)
 		return err
 	},
+	"replay one": func(ctx context.Context, b bench, _ queue.Lease) error {
+		e := queue.Entry{Place: queue.InDead, Stored: deadRecord(`{"uuid":"d"}`), Index: 0, Length: 1}
+		m, err := b.PlanReplay(ctx, e, queue.ReplayOptions{}, time.UTC)
+		if err != nil {
+			return err
+		}
+		_, err = b.Move(ctx, m)
+		return err
+	},
 }
 
 // prepare fills a topic for moves and returns the lease of "h".
@@ -85,6 +94,8 @@ func TestWrongTypeLosesNothing(t *testing.T) {
 		{"bury", b.keys.Dead},
 		{"replay", b.keys.Dead},
 		{"replay", b.keys.Pool},
+		{"replay one", b.keys.Dead},
+		{"replay one", b.keys.Pool},
 	} {
 		t.Run(test.verb+" "+test.key, func(t *testing.T) {
 			b := benchOn(server, nil)

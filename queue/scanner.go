@@ -11,6 +11,7 @@ import (
 // sleeps until the next text is due and goes on at once while batches are full.
 type Scanner struct {
 	store   *Store
+	brake   *brake
 	batch   int
 	unit    ScoreUnit
 	wake    <-chan struct{} // the pool has changed, as Redis tells us
@@ -23,6 +24,9 @@ type Scanner struct {
 	metrics *topicMetrics
 	trouble *trouble
 	log     *slog.Logger
+
+	incidents *Incidents
+	topic     string
 
 	pressed bool // the last promotion found ready full. Only used by Run's goroutine
 	warned  bool // of scores in another unit. Only used by Run's goroutine
@@ -37,7 +41,8 @@ func (s *Scanner) Run(take context.Context) {
 	for take.Err() == nil {
 		s.at.at(promoting)
 		asked := time.Now()
-		p, err := s.scanOnce(take)
+		still, changed := s.brake.still()
+		p, err := s.scanOnce(take, still)
 		s.trouble.note(take, err)
 		if err != nil {
 			s.expiry.outage()
@@ -49,16 +54,23 @@ func (s *Scanner) Run(take context.Context) {
 		answered := time.Now()
 		s.expiry.answered(answered.Sub(asked))
 		s.lookForExpired(take)
-		if p.Promoted < s.batch {
+		switch {
+		case still:
+			s.restStill(take, changed)
+		case p.Promoted < s.batch:
 			s.rest(take, p, answered)
 		}
 	}
 }
 
-// scanOnce promotes one batch.
-func (s *Scanner) scanOnce(ctx context.Context) (Promotion, error) {
+// scanOnce promotes one batch, or nothing while the topic is to be still.
+func (s *Scanner) scanOnce(ctx context.Context, still bool) (Promotion, error) {
 	asked := time.Now()
-	p, err := s.store.Promote(ctx)
+	promote := s.store.Promote
+	if still {
+		promote = s.store.promoteNone
+	}
+	p, err := promote(ctx)
 	if err != nil {
 		return p, err
 	}
@@ -77,6 +89,15 @@ func (s *Scanner) scanOnce(ctx context.Context) (Promotion, error) {
 	s.lastScan = time.Now()
 	s.mu.Unlock()
 	return p, nil
+}
+
+// stillGap is how often a topic is looked at that is to be still: whether Redis answers, and for expired claims.
+const stillGap = time.Second
+
+// restStill waits until it is time to look again, or what holds the topic has changed.
+func (s *Scanner) restStill(take context.Context, changed <-chan struct{}) {
+	s.at.at(resting)
+	awaitChange(take, changed, spread(stillGap))
 }
 
 // rest waits until the next text is due, the pool changes, or the poll. Expired claims are looked for meanwhile.
@@ -141,12 +162,14 @@ func (s *Scanner) notePressure(ctx context.Context, pressed bool) {
 	s.log.InfoContext(ctx, "ready has room again")
 }
 
-// noteUnit warns, once, of a producer whose scores are no times in the topic's unit.
+// noteUnit warns, once, of a producer whose scores are no times in the topic's unit, and keeps when that was last.
 func (s *Scanner) noteUnit(ctx context.Context, p Promotion) {
-	if s.warned {
+	looks := SuspectUnit(p.OldestScore, s.unit, p.Now)
+	if looks == "" {
 		return
 	}
-	if looks := SuspectUnit(p.OldestScore, s.unit, p.Now); looks != "" {
+	s.incidents.Note(Incident{Kind: IncidentUnit, Topic: s.topic, Detail: looks})
+	if !s.warned {
 		s.warned = true
 		s.log.WarnContext(ctx, "scores do not look like the topic's score_unit: jobs run too early or too late",
 			"score", p.OldestScore, "score_unit", string(s.unit), "looks_like", looks)

@@ -1,6 +1,7 @@
 package queue_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"sidecar/compat"
 	"sidecar/queue"
 )
 
@@ -84,6 +86,9 @@ func TestScoresInSecondsAreReportedOnce(t *testing.T) {
 	if got := f.log.count("do not look like the topic's score_unit", "looks_like=s"); got != 1 {
 		t.Errorf("%d warnings, want 1", got)
 	}
+	if list := f.incidents.List(); len(list) != 1 || list[0].Kind != queue.IncidentUnit || list[0].Detail != "s" || list[0].Topic != "mail" {
+		t.Errorf("incidents are %+v", list)
+	}
 }
 
 // C40
@@ -150,4 +155,49 @@ func TestNoLogLineShowsAText(t *testing.T) {
 	if strings.Contains(f.log.String(), phone) {
 		t.Error("the log shows a job's text")
 	}
+}
+
+// One worker, and more jobs than it gets through: in ready they have no times.
+func TestJobsThatWaitInReadyAreLate(t *testing.T) {
+	t.Parallel()
+	one := func(o *queue.Options) { o.Workers = 1 }
+	b := newBench(t, one)
+	dueJobs(t, b, 20, b.nowMS(t)-90_000)
+	r, next := newRuns(), make(chan struct{})
+	f := startFlow(t, b, one, func(_ context.Context, job compat.Job) compat.Outcome {
+		defer r.begin(job)()
+		<-next
+		return done
+	})
+	count := func() queue.Depths {
+		t.Helper()
+		d, err := b.Depths(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.consumer.Counted(d, nil)
+	}
+	for range 3 {
+		next <- struct{}{}
+	}
+	eventually(t, "all to be promoted", func() bool { return b.size(t, b.keys.Pool) == 0 && r.count() == 4 })
+	if d := count(); d.Ready == 0 || d.Due != 0 || d.OldestDueAge < 90*time.Second || d.OldestDueAge > 2*time.Minute {
+		t.Errorf("%+v, want them to be late by a minute and a half", d)
+	}
+	old := f
+	f = startAfter(t, old, b, one, r.handler(done))
+	if d := count(); d.OldestDueAge < 90*time.Second {
+		t.Errorf("after a reload: %+v", d)
+	}
+	close(next)
+	old.stop(t)
+	eventually(t, "all to be done", func() bool { return b.empty(t) })
+	if d := count(); d.OldestDueAge != 0 {
+		t.Errorf("when all is done: %+v", d)
+	}
+	b.ready(t, text("young"))
+	if d := count(); d.OldestDueAge > 10*time.Second {
+		t.Errorf("one that has just come: %+v", d)
+	}
+	f.stop(t)
 }

@@ -37,6 +37,16 @@ var (
 	spoolLua string
 	//go:embed lua/depths.lua
 	depthsLua string
+	//go:embed lua/peek.lua
+	peekLua string
+	//go:embed lua/audit.lua
+	auditLua string
+	//go:embed lua/takedead.lua
+	takeDeadLua string
+	//go:embed lua/restore.lua
+	restoreLua string
+	//go:embed lua/runnow.lua
+	runNowLua string
 	//go:embed lua/preflight.lua
 	preflightLua string
 	//go:embed lua/claimlist.lua
@@ -57,6 +67,14 @@ var (
 	dropAcksLua string
 	//go:embed lua/keepacks.lua
 	keepAcksLua string
+	//go:embed lua/paused.lua
+	pausedLua string
+	//go:embed lua/pause.lua
+	pauseLua string
+	//go:embed lua/swapfield.lua
+	swapFieldLua string
+	//go:embed lua/beat.lua
+	beatLua string
 
 	promoteScript      = newScript(promoteLua)
 	claimScript        = newScript(claimLua)
@@ -71,6 +89,11 @@ var (
 	pushScript         = newScript(pushLua)
 	spoolScript        = newScript(spoolLua)
 	depthsScript       = newScript(depthsLua)
+	peekScript         = newScript(peekLua)
+	auditScript        = newScript(auditLua)
+	takeDeadScript     = newScript(takeDeadLua)
+	restoreScript      = newScript(restoreLua)
+	runNowScript       = newScript(runNowLua)
 	preflightScript    = newScript(preflightLua)
 	claimListScript    = newScript(claimListLua)
 	promoteListScript  = newScript(promoteListLua)
@@ -81,6 +104,10 @@ var (
 	takeAcksScript     = newScript(takeAcksLua)
 	dropAcksScript     = newScript(dropAcksLua)
 	keepAcksScript     = newScript(keepAcksLua)
+	pausedScript       = newScript(pausedLua)
+	pauseScript        = newScript(pauseLua)
+	swapFieldScript    = newScript(swapFieldLua)
+	beatScript         = newScript(beatLua)
 )
 
 // script is a Lua script and the name Redis's cache has for it.

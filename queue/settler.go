@@ -122,6 +122,7 @@ func (s *Settler) offer(ctx context.Context, g *group, batch []*settlement) (lef
 			one.skipGone = one.skipGone || mayHaveRun(err)
 		} else if s.settled(ctx, one, results[i]) {
 			through = append(through, one.claim)
+			one.claim.trace.Settled(one.action.String())
 			continue
 		}
 		err = cmp.Or(err, results[i].Err)
@@ -165,6 +166,9 @@ func (s *Settler) settled(ctx context.Context, one *settlement, r SettleResult) 
 func (s *Settler) abandon(ctx context.Context, g *group) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	for _, one := range g.pending {
+		one.claim.trace.Settled(givenUp)
+	}
 	if n := len(g.pending); n > 0 {
 		s.metrics.abandoned.Add(float64(n))
 		s.log.WarnContext(ctx, "settlements given up, their jobs run again when the leases end", "action", g.action.String(), "jobs", n)

@@ -1,9 +1,6 @@
 package queue
 
-import (
-	"context"
-	"sync"
-)
+import "sync"
 
 // solo lets runs go side by side, or one alone.
 type solo struct {
@@ -16,10 +13,10 @@ type solo struct {
 
 func newSolo() *solo { return &solo{changed: make(chan struct{})} }
 
-// enter waits until a run may begin, alone or beside others, and reports false when ctx ends first. One that is to be
+// enter waits until a run may begin, alone or beside others, and reports false when take is closed first. One that is to be
 // alone does not wait for another such run: that is the one most likely to take the process with it, and whoever waits
 // under a lease would be charged.
-func (s *solo) enter(ctx context.Context, alone bool) bool {
+func (s *solo) enter(take <-chan struct{}, alone bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if alone && (s.alone || s.waiting > 0) {
@@ -30,7 +27,7 @@ func (s *solo) enter(ctx context.Context, alone bool) bool {
 		defer func() { s.waiting-- }()
 	}
 	for !s.mayEnterLocked(alone) {
-		if !s.waitLocked(ctx) {
+		if !s.waitLocked(take) {
 			s.wakeLocked() // those who waited for this one
 			return false
 		}
@@ -48,12 +45,12 @@ func (s *solo) mayEnterLocked(alone bool) bool {
 }
 
 // waitLocked gives the mutex up until something has changed.
-func (s *solo) waitLocked(ctx context.Context) bool {
+func (s *solo) waitLocked(take <-chan struct{}) bool {
 	changed := s.changed
 	s.mu.Unlock()
 	defer s.mu.Lock()
 	select {
-	case <-ctx.Done():
+	case <-take:
 		return false
 	case <-changed:
 		return true

@@ -10,7 +10,7 @@ import (
 func TestRunsGoSideBySide(t *testing.T) {
 	s := newSolo()
 	for range 8 {
-		if !s.enter(t.Context(), false) {
+		if !s.enter(t.Context().Done(), false) {
 			t.Fatal("a run was refused")
 		}
 	}
@@ -24,7 +24,7 @@ func TestARunThatIsToBeAloneIsAlone(t *testing.T) {
 		s := newSolo()
 		began := make(chan string, 3)
 		run := func(name string, alone bool, d time.Duration) {
-			s.enter(t.Context(), alone)
+			s.enter(t.Context().Done(), alone)
 			began <- name
 			pause(t.Context(), d)
 			s.leave()
@@ -54,14 +54,14 @@ func TestARunThatIsToBeAloneIsAlone(t *testing.T) {
 func TestWaitingToBeAloneEndsWithTheContextAndLetsTheOthersGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSolo()
-		s.enter(t.Context(), false)
+		s.enter(t.Context().Done(), false)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := make(chan bool, 1)
-		go func() { began <- s.enter(ctx, true) }()
+		go func() { began <- s.enter(ctx.Done(), true) }()
 		synctest.Wait()
 		entered := make(chan bool, 1)
-		go func() { entered <- s.enter(t.Context(), false) }()
+		go func() { entered <- s.enter(t.Context().Done(), false) }()
 		synctest.Wait()
 		if len(entered) != 0 {
 			t.Fatal("a run overtook the one that waits to be alone")
@@ -79,22 +79,22 @@ func TestWaitingToBeAloneEndsWithTheContextAndLetsTheOthersGo(t *testing.T) {
 func TestARunThatIsToBeAloneDoesNotWaitForAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSolo()
-		s.enter(t.Context(), false)
+		s.enter(t.Context().Done(), false)
 		entered := make(chan bool, 1)
-		go func() { entered <- s.enter(t.Context(), true) }()
+		go func() { entered <- s.enter(t.Context().Done(), true) }()
 		synctest.Wait()
-		if s.enter(t.Context(), true) {
+		if s.enter(t.Context().Done(), true) {
 			t.Error("a second one waited to be alone")
 		}
 		s.leave()
 		if !<-entered {
 			t.Fatal("the first was refused")
 		}
-		if s.enter(t.Context(), true) {
+		if s.enter(t.Context().Done(), true) {
 			t.Error("two are alone")
 		}
 		s.leave()
-		if !s.enter(t.Context(), true) {
+		if !s.enter(t.Context().Done(), true) {
 			t.Error("refused although nobody runs")
 		}
 	})

@@ -15,6 +15,8 @@ const (
 	promoting
 	lookingForExpired
 	resting
+	heldBack
+	awaitingTokens
 	awaitingReady
 	awaitingRuns
 	awaitingVerdicts
@@ -36,6 +38,10 @@ func (s step) String() string {
 		return "looking for expired claims"
 	case resting:
 		return "resting"
+	case heldBack:
+		return "held back"
+	case awaitingTokens:
+		return "waiting for what the rate grants"
 	case awaitingReady:
 		return "waiting for ready"
 	case awaitingRuns:

@@ -20,6 +20,7 @@ type Store struct {
 	profile *profile
 	calls   *calls // profile list only
 	unit    int64  // milliseconds in one unit of the pool's scores
+	nearEnd int64  // see nearEnd; tests make it small
 
 	breaks atomic.Int64 // calls that failed: since then another server may answer, with another clock
 }
@@ -30,7 +31,7 @@ func NewStore(rdb redis.UniversalClient, prefix string, opts Options) *Store {
 	if opts.ScoreUnit == Seconds {
 		unit = 1000
 	}
-	s := &Store{rdb: rdb, keys: keysOf(prefix, opts), opts: opts, profile: &delayProfile, unit: unit}
+	s := &Store{rdb: rdb, keys: keysOf(prefix, opts), opts: opts, profile: &delayProfile, unit: unit, nearEnd: nearEnd}
 	if opts.List != nil {
 		s.profile, s.calls = &listProfile, newCalls()
 	}
@@ -71,7 +72,7 @@ func (s *Store) explain(ctx context.Context, err error) error {
 		return err
 	}
 	type kindOf struct{ key, kind string }
-	want := []kindOf{{s.keys.pool, "zset"}, {s.keys.running, "zset"}, {s.keys.dead, "list"}}
+	want := []kindOf{{s.keys.pool, "zset"}, {s.keys.running, "zset"}, {s.keys.dead, "list"}, {s.keys.moved, "zset"}}
 	for _, ready := range s.keys.ready {
 		want = append(want, kindOf{ready, "list"})
 	}
@@ -79,12 +80,23 @@ func (s *Store) explain(ctx context.Context, err error) error {
 		want = append(want, kindOf{s.keys.reasons, "list"})
 	}
 	for _, w := range want {
-		kind, typeErr := s.rdb.Type(ctx, w.key).Result()
-		if typeErr == nil && kind != "none" && kind != w.kind {
-			return fmt.Errorf("%s is a %s, want a %s: %w", w.key, kind, w.kind, err)
+		if told := explainType(ctx, s.rdb, w.key, w.kind, err); told != err { //nolint:errorlint // the same one, not one like it
+			return told
 		}
 	}
 	return err
+}
+
+// explainType adds to a WRONGTYPE that it is this key, where it is.
+func explainType(ctx context.Context, rdb redis.Cmdable, key, want string, err error) error {
+	if FaultOf(err) != WrongType {
+		return err
+	}
+	kind, typeErr := rdb.Type(ctx, key).Result()
+	if typeErr != nil || kind == "none" || kind == want {
+		return err
+	}
+	return fmt.Errorf("%s is a %s, want a %s: %w", key, kind, want, err)
 }
 
 // replies is the flat list a script returns: texts, and small integers.

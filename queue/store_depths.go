@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -44,6 +45,32 @@ func (s *Store) Depths(ctx context.Context) (Depths, error) {
 		}
 	}
 	return d, nil
+}
+
+// depthsAtOnce is how many topics' depths are read at once: Redis may be far away, and jobs need it, too.
+const depthsAtOnce = 8
+
+// DepthsRead is what a reading of a topic's depths came to.
+type DepthsRead struct {
+	Depths Depths
+	Err    error
+}
+
+// DepthsOf reads the depths of stores, some at once, and returns what each came to, in their order. However many they are,
+// it ends with ctx.
+func DepthsOf(ctx context.Context, stores []*Store) []DepthsRead {
+	read := make([]DepthsRead, len(stores))
+	room := make(chan struct{}, depthsAtOnce)
+	var wg sync.WaitGroup
+	for i, store := range stores {
+		room <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-room }()
+			read[i].Depths, read[i].Err = store.Depths(ctx)
+		})
+	}
+	wg.Wait()
+	return read
 }
 
 // waiting returns for how long a list's text has waited by its job's created_at, 0 where that is no time of this age. A

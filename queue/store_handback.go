@@ -16,7 +16,7 @@ func (s *Store) HandBack(ctx context.Context) (moved, running int, err error) {
 		return 0, 0, ErrNoList
 	}
 	waiting := func(ctx context.Context) (int, error) {
-		p, err := s.promote(ctx, s.promoteList(true))
+		p, err := s.promote(ctx, s.promoteList(s.opts.Batch, true))
 		return p.Promoted, err
 	}
 	for _, step := range []func(context.Context) (int, error){waiting, s.handBackExpired} {

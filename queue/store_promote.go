@@ -5,7 +5,12 @@ import "context"
 // Promote moves due texts from pool to ready, oldest first and at most Batch. It moves nothing while
 // ready holds ReadyMax texts or more; a list has no such limit.
 func (s *Store) Promote(ctx context.Context) (Promotion, error) {
-	return s.promote(ctx, s.profile.promote(s))
+	return s.promote(ctx, s.profile.promote(s, s.opts.Batch))
+}
+
+// promoteNone is Promote for a topic that is to be still: it moves nothing and reads the rest.
+func (s *Store) promoteNone(ctx context.Context) (Promotion, error) {
+	return s.promote(ctx, s.profile.promote(s, 0))
 }
 
 func (s *Store) promote(ctx context.Context, m move) (Promotion, error) {

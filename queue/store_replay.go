@@ -71,7 +71,7 @@ func (s *Store) replayRecord(ctx context.Context, record string, raw bool, loc *
 	if err != nil {
 		return false, fmt.Errorf("replay %s: %w", s.opts.Topic, err)
 	}
-	back, left := s.wire().replayText(record, compat.FormatAt(now, loc), raw)
+	back, left := s.wire().replayText(record, compat.FormatAt(now, loc), ReplayOptions{Raw: raw})
 	if left != nil {
 		reply, err := s.call(ctx, "replay", setAsideScript, []string{s.keys.dead}, record)
 		if moved = reply == int64(1); moved {
@@ -102,7 +102,7 @@ func (s *Store) replayDry(ctx context.Context, limit int, raw bool, loc *time.Lo
 	}
 	var would Replays
 	for _, record := range records {
-		back, left := s.wire().replayText(record, compat.FormatAt(now, loc), raw)
+		back, left := s.wire().replayText(record, compat.FormatAt(now, loc), ReplayOptions{Raw: raw})
 		if left != nil {
 			would.leave(record, left)
 			continue
@@ -122,9 +122,9 @@ type revival struct {
 	uuid   string
 }
 
-// replayText returns what a dead record is replayed as. One whose text is no job is replayed with raw only. The text keeps
+// replayText returns what a dead record is replayed as. One whose text is no job is replayed with Raw only. The text keeps
 // its form: the record's, or its own where the record holds it as bytes, as it does from times before encoding = "auto".
-func (w wire) replayText(record, at string, raw bool) (revival, error) {
+func (w wire) replayText(record, at string, o ReplayOptions) (revival, error) {
 	text, form, err := w.unwrap(record)
 	if err != nil {
 		return revival{}, err
@@ -137,12 +137,15 @@ func (w wire) replayText(record, at string, raw bool) (revival, error) {
 	if text, own, err := w.unwrap(bytes); err == nil && own != (encoding.Form{}) {
 		r.Job, form = text, own
 	}
-	text = r.ReplayText(at)
-	job, err := compat.ParseJob(text)
+	job, err := compat.ParseJob(r.Job)
 	switch {
 	case err == nil:
+		text = r.ReplayText(at)
+		if o.KeepRetry {
+			text = job.WithReplayedAt(at).Raw()
+		}
 		return revival{stored: wrap(text, form), text: text, uuid: job.UUID()}, nil
-	case raw:
+	case o.Raw:
 		return revival{stored: bytes, text: bytes}, nil
 	}
 	return revival{}, errNoJob

@@ -41,7 +41,7 @@ func (s *Store) replayLetter(ctx context.Context, letter string, reasons *reason
 	if err != nil || d == nil {
 		return false, err
 	}
-	back, ok := s.wire().replayed(letter)
+	back, ok := s.wire().replayed(letter, false)
 	if !ok && !raw {
 		done.NoJobs = append(done.NoJobs, letter)
 		return false, nil
@@ -66,17 +66,22 @@ func (s *Store) replayLetter(ctx context.Context, letter string, reasons *reason
 	return !dry, nil
 }
 
-// replayed returns what a dead letter is replayed as; ok is false when it is no job.
-func (w wire) replayed(letter string) (r revival, ok bool) {
+// replayed returns what a dead letter is replayed as, with keep as it is; ok is false when it is no job.
+func (w wire) replayed(letter string, keep bool) (r revival, ok bool) {
 	job, form, err := w.job(letter)
 	if err != nil {
 		return revival{stored: letter, text: letter}, false
 	}
-	if job.Tries() != 0 {
+	before := job
+	if job.Tries() != 0 && !keep {
 		job = job.WithTries(0)
 	}
-	if job.Crashes() != 0 {
+	if job.Crashes() != 0 && !keep {
 		job = job.WithCrashes(0)
 	}
-	return revival{stored: wrap(job.Raw(), form), text: job.Raw(), uuid: job.UUID()}, true
+	r = revival{stored: letter, text: job.Raw(), uuid: job.UUID()}
+	if job != before {
+		r.stored = wrap(job.Raw(), form)
+	}
+	return r, true
 }

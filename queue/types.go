@@ -40,6 +40,8 @@ type Claims struct {
 	Now    ServerTime // when
 
 	breaks int64 // the Store's before
+
+	asked, given time.Time // by this host's clock
 }
 
 // Due is a text that was promoted and when it had been due.

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"sidecar/internal/plural"
 )
 
 const (
@@ -151,6 +153,9 @@ func (w *watchdog) ask(ctx context.Context, question func() error) (reason error
 
 // excuse returns why no claim is to be expected, nil if there is no such reason.
 func (f *flow) excuse(gate Gate) error {
+	if err := f.feeder.brake.excuse(f.feeder.at); err != nil {
+		return err
+	}
 	if at := f.feeder.at; !at.is(claiming) && !at.is(sorting) { // else it has slots, and those may be all there are
 		if err := gate.Blocked(); err != nil {
 			return err
@@ -179,7 +184,7 @@ func lostOnTheWay(err error) bool {
 // report says loudly what is known of a stall.
 func (w *watchdog) report(ctx context.Context, f *flow, d Depths, waited time.Duration) {
 	w.mu.Lock()
-	w.stall = fmt.Errorf("stalled: %d jobs are due and %d ready, none was claimed for %s", d.Due, d.Ready, waited.Round(time.Second))
+	w.stall = fmt.Errorf("stalled: %s due and %d ready, none was claimed for %s", plural.Of(d.Due, "job is", "jobs are"), d.Ready, waited.Round(time.Second))
 	w.again++
 	w.mu.Unlock()
 	w.metrics.stalled.Set(1)

@@ -68,8 +68,10 @@ func startWatched(t testing.TB, b bench, watch *queue.Store, gate *oddGate, chan
 	change(&opts)
 	f := &flow{gate: gate.slots, metrics: prometheus.NewRegistry(), log: &logBook{}, ended: make(chan struct{})}
 	log := slog.New(slog.NewTextHandler(f.log, nil))
-	f.consumer = queue.NewConsumer(opts, b.Store, watch, queue.Wakes{}, func() bool { return false }, handlerFunc(handle), gate,
-		queue.NewMetrics(f.metrics, []string{opts.Topic}), queue.NewOutages(log), time.UTC, log)
+	f.consumer = queue.NewConsumer(opts, queue.Parts{
+		Store: b.Store, Watch: watch, Tracking: func() bool { return false }, Handler: handlerFunc(handle), Gate: gate,
+		Metrics: queue.NewMetrics(f.metrics, []string{opts.Topic}), Outages: queue.NewOutages(log), Timezone: time.UTC, Log: log,
+	})
 	queue.SetLoopPatience(f.consumer, 100*time.Millisecond)
 	f.run(t)
 	return f

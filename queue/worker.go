@@ -16,6 +16,7 @@ import (
 type worker struct {
 	handler Handler
 	gate    Gate
+	brake   *brake
 	solo    *solo
 	rules   rules
 	keeper  *Keeper
@@ -32,12 +33,13 @@ type worker struct {
 // start begins the run of h, which is under way already. If it has not begun when take is done, it goes
 // back; when work is done, the handler is told.
 func (w *worker) start(take, work context.Context, h *held) {
+	h.take = take.Done()
 	select {
 	case w.next <- h: // a goroutine that waits has a stack that is large enough by now
 	default:
 		w.runs.Go(func() {
 			for ; h != nil; h = <-w.next {
-				w.runOne(take, work, h)
+				w.runOne(work, h)
 				w.flight.leave()
 			}
 		})
@@ -50,34 +52,43 @@ func (w *worker) finish() {
 	w.runs.Wait()
 }
 
-func (w *worker) runOne(take, work context.Context, h *held) {
-	if take.Err() != nil || !w.solo.enter(take, w.rules.lastChance(h.job)) {
-		w.gate.Release(1)
-		if take.Err() != nil {
-			w.settler.add(w.rules.giveBack(h))
+func (w *worker) runOne(work context.Context, h *held) {
+	if h.recalled() || !w.solo.enter(h.take, w.rules.lastChance(h.job)) {
+		if h.recalled() {
+			w.unrun(work, h, w.rules.giveBack(h))
 			return
 		}
-		w.settler.add(w.rules.putOff(h)) // another one runs alone
+		w.unrun(work, h, w.rules.putOff(h)) // another one runs alone
 		return
 	}
 	claim := inHandOf{w.keeper, h}
 	if claim.Lapsed() { // this process stood still, or Redis was away: others may have the job by now
 		w.solo.leave()
-		w.gate.Release(1)
-		w.settler.add(w.rules.giveBack(h))
+		w.unrun(work, h, w.rules.giveBack(h))
 		return
 	}
 	began := time.Now()
-	outcome := w.handle(compat.WithClaim(work, claim), h.job)
+	outcome := w.handle(h.trace.Running(compat.WithClaim(work, claim)), h.job)
+	h.trace.Ran(outcome)
 	took := cmp.Or(outcome.Took, time.Since(began))
 	w.solo.leave()
 	w.gate.Release(1)
 
 	w.observe(h, outcome, took)
+	w.brake.saw(work, h.probe, h.job, outcome)
 	if w.log.Enabled(work, slog.LevelDebug) { // else each job pays for arguments that nobody reads
 		w.log.DebugContext(work, "run ended", "uuid", h.job.PlainUUID(), "outcome", outcome.Verdict.String(), "took", took)
 	}
 	w.settle(work, h, outcome)
+}
+
+// unrun settles a job whose run has not begun.
+func (w *worker) unrun(ctx context.Context, h *held, one *settlement) {
+	w.gate.Release(1)
+	if h.probe != nil {
+		w.brake.saw(ctx, h.probe, h.job, compat.Outcome{Verdict: compat.Unavailable})
+	}
+	w.settler.add(one)
 }
 
 // observe measures a run that has just ended and took so long. One that was claimed ahead may have waited for its
@@ -87,12 +98,15 @@ func (w *worker) observe(h *held, o compat.Outcome, took time.Duration) {
 	if o.Verdict == compat.Unavailable { // no run
 		return
 	}
+	w.metrics.peaks.run.raise(took.Seconds()) // before: whoever counts the run is to know its peak
 	w.metrics.duration.Observe(took.Seconds())
 	if h.due.IsZero() { // Redis may have told of ready before it told the Scanner what it had promoted
 		h.due = w.due.take(h.body)
 	}
 	if !h.due.IsZero() {
-		w.metrics.lateness.Observe(max(w.clock.now().Sub(h.due)-took, 0).Seconds())
+		late := max(w.clock.now().Sub(h.due)-took, 0).Seconds()
+		w.metrics.peaks.late.raise(late)
+		w.metrics.lateness.Observe(late)
 	}
 }
 
@@ -112,6 +126,7 @@ func (w *worker) settle(ctx context.Context, h *held, o compat.Outcome) {
 	if one == nil {
 		w.log.WarnContext(ctx, "script may still be running, claim left to its lease", "uuid", h.job.PlainUUID())
 		w.keeper.release(h)
+		h.trace.Settled(leftToLease)
 		return
 	}
 	if one.action == Bury {

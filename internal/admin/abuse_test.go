@@ -31,7 +31,7 @@ func served(t *testing.T) string {
 	ready := func(context.Context) []string { return nil }
 	go func() {
 		defer close(over)
-		admin.Serve(ctx, ln, admin.Handler(prometheus.NewRegistry(), ready, none, "v-test"), slog.New(slog.DiscardHandler))
+		admin.Serve(ctx, ln, admin.Handler(prometheus.NewRegistry(), ready, noHolds, none, "v-test"), slog.New(slog.DiscardHandler))
 	}()
 	t.Cleanup(func() {
 		cancel()

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -10,16 +9,13 @@ import (
 	"sidecar/queue"
 )
 
-// The bounds of one scrape: a slow Redis costs a scrape its depths, not the scraper its timeout.
-const (
-	depthsTimeout = 3 * time.Second
-	depthsAtOnce  = 8
-)
+// depthsTimeout bounds one scrape: a slow Redis costs a scrape its depths, not the scraper its timeout.
+const depthsTimeout = 3 * time.Second
 
 // Depths is a collector of the four keys' depths, read from Redis when scraped, never by a loop.
 // A topic that cannot be read has no depth then: "don't know" is not 0.
 type Depths struct {
-	stores func() map[string]*queue.Store
+	read func(context.Context) map[string]queue.DepthsRead
 
 	depth  *prometheus.Desc
 	due    *prometheus.Desc
@@ -27,13 +23,13 @@ type Depths struct {
 	up     *prometheus.Desc
 }
 
-// NewDepths returns a collector over the stores, by topic, that are configured when it is scraped.
-func NewDepths(stores func() map[string]*queue.Store) *Depths {
+// NewDepths returns a collector of what read comes to when it is scraped, by topic.
+func NewDepths(read func(context.Context) map[string]queue.DepthsRead) *Depths {
 	return &Depths{
-		stores: stores,
+		read:   read,
 		depth:  prometheus.NewDesc("sidecar_depth_jobs", "Jobs in each of a topic's keys.", []string{"topic", "key"}, nil),
 		due:    prometheus.NewDesc("sidecar_due_jobs", "Jobs in the pool that are due.", []string{"topic"}, nil),
-		oldest: prometheus.NewDesc("sidecar_oldest_due_age_seconds", "For how long the oldest due job of the pool has been due; 0 when none is.", []string{"topic"}, nil),
+		oldest: prometheus.NewDesc("sidecar_oldest_due_age_seconds", "For how long the oldest job that is due or ready has been due, of ready as an estimate; 0 when there is none.", []string{"topic"}, nil),
 		up:     prometheus.NewDesc("sidecar_depths_up", "1 when the topic's keys could be read for this scrape.", []string{"topic"}, nil),
 	}
 }
@@ -49,23 +45,15 @@ func (d *Depths) Describe(ch chan<- *prometheus.Desc) {
 func (d *Depths) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), depthsTimeout)
 	defer cancel()
-	var wg sync.WaitGroup
-	room := make(chan struct{}, depthsAtOnce)
-	for topic, store := range d.stores() {
-		wg.Go(func() {
-			room <- struct{}{}
-			defer func() { <-room }()
-			d.collectTopic(ctx, ch, topic, store)
-		})
+	for topic, read := range d.read(ctx) {
+		d.collectTopic(ch, topic, read.Depths, read.Err)
 	}
-	wg.Wait()
 }
 
-func (d *Depths) collectTopic(ctx context.Context, ch chan<- prometheus.Metric, topic string, store *queue.Store) {
+func (d *Depths) collectTopic(ch chan<- prometheus.Metric, topic string, depths queue.Depths, err error) {
 	gauge := func(desc *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v, labels...)
 	}
-	depths, err := store.Depths(ctx)
 	if err != nil {
 		gauge(d.up, 0, topic)
 		return

@@ -1,6 +1,7 @@
 package admin_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -16,8 +17,9 @@ func TestDepthsAreReadWhenScraped(t *testing.T) {
 	rdb := server.Client()
 	opts := queue.DefaultOptions()
 	opts.Topic = "mail"
-	depths := admin.NewDepths(func() map[string]*queue.Store {
-		return map[string]*queue.Store{"mail": queue.NewStore(rdb, "", opts)}
+	store := queue.NewStore(rdb, "", opts)
+	depths := admin.NewDepths(func(ctx context.Context) map[string]queue.DepthsRead {
+		return map[string]queue.DepthsRead{"mail": queue.DepthsOf(ctx, []*queue.Store{store})[0]}
 	})
 	ctx := t.Context()
 	for _, command := range [][]any{
@@ -43,7 +45,7 @@ sidecar_depths_up{topic="mail"} 1
 # HELP sidecar_due_jobs Jobs in the pool that are due.
 # TYPE sidecar_due_jobs gauge
 sidecar_due_jobs{topic="mail"} 1
-# HELP sidecar_oldest_due_age_seconds For how long the oldest due job of the pool has been due; 0 when none is.
+# HELP sidecar_oldest_due_age_seconds For how long the oldest job that is due or ready has been due, of ready as an estimate; 0 when there is none.
 # TYPE sidecar_oldest_due_age_seconds gauge
 sidecar_oldest_due_age_seconds{topic="mail"} 0
 `

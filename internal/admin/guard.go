@@ -13,10 +13,10 @@ func Guard(h http.Handler, token string) http.Handler {
 	if token == "" {
 		return h
 	}
-	want := sha256.Sum256([]byte(token))
+	want, tried := sha256.Sum256([]byte(token)), newAttempts()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case bears(r, want):
+		case tried.bears(r, want):
 			h.ServeHTTP(w, r)
 		case r.URL.Path == "/healthz", r.URL.Path == "/readyz":
 			h.ServeHTTP(statusOnly{w}, r)
@@ -25,6 +25,23 @@ func Guard(h http.Handler, token string) http.Handler {
 			http.Error(w, "want Authorization: Bearer <what is in admin.token_file>", http.StatusUnauthorized)
 		}
 	})
+}
+
+// bears reports that r carries the token with that sum, unless its address has shown too many wrong ones of late.
+func (a *attempts) bears(r *http.Request, want [sha256.Size]byte) bool {
+	if r.Header.Get("Authorization") == "" {
+		return false
+	}
+	from := callerOf(r.RemoteAddr)
+	if a.wait(from) > 0 {
+		return false
+	}
+	if !bears(r, want) {
+		a.fail(from)
+		return false
+	}
+	a.forget(from)
+	return true
 }
 
 // bears reports that r carries the token with that sum. It takes as long whatever r says.

@@ -15,7 +15,7 @@ import (
 // guarded is a side that is not ready, with a token.
 func guarded(token string) http.Handler {
 	ready := func(context.Context) []string { return []string{"redis: no route to 10.0.0.7"} }
-	return admin.Guard(admin.Handler(prometheus.NewRegistry(), ready, none, "v-test"), token)
+	return admin.Guard(admin.Handler(prometheus.NewRegistry(), ready, noHolds, none, "v-test"), token)
 }
 
 func TestWithoutTheTokenProbesSayTheirStatusOnly(t *testing.T) {

@@ -1,5 +1,5 @@
-// Package admin is the sidecar's HTTP side: metrics for machines, probes for supervisors.
-// Everything it serves is read-only.
+// Package admin is the sidecar's HTTP side: metrics for machines, probes for supervisors, and the door to the dashboard
+// and the JSON API, which are the only ones behind which anything can be changed.
 package admin
 
 import (
@@ -10,10 +10,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"sidecar/internal/dash"
+	"sidecar/queue"
 )
 
 // The bounds of one HTTP exchange.
@@ -21,6 +25,7 @@ const (
 	readTimeout     = 5 * time.Second
 	writeTimeout    = 30 * time.Second
 	shutdownTimeout = time.Second
+	idleTimeout     = 2 * time.Second // no longer than a silent client holds a place anyway
 	probeTimeout    = 3 * time.Second
 	headerLimit     = 8 << 10 // bytes; net/http adds 4 KB to it
 )
@@ -28,8 +33,11 @@ const (
 // Readiness says why the sidecar is not ready to run jobs; no reason means it is.
 type Readiness func(ctx context.Context) []string
 
+// Holds says what holds topics back on purpose: pauses, windows, breakers, rates. It is no reason not to be ready.
+type Holds func() []queue.HeldTopic
+
 // Handler serves GET /metrics, /healthz, /readyz and, for monitoring that asked the old list worker's, /probe.
-func Handler(gatherer prometheus.Gatherer, ready Readiness, lists Lists, version string) http.Handler {
+func Handler(gatherer prometheus.Gatherer, ready Readiness, holds Holds, lists Lists, version string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{
 		ErrorHandling: promhttp.ContinueOnError, // a silent Redis must not hide the other metrics
@@ -40,11 +48,12 @@ func Handler(gatherer prometheus.Gatherer, ready Readiness, lists Lists, version
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), probeTimeout)
 		defer cancel()
-		if reasons := ready(ctx); len(reasons) > 0 {
-			writeJSON(w, http.StatusServiceUnavailable, probe{Status: "not ready", Version: version, Reasons: reasons})
-			return
+		reasons := ready(ctx)
+		answer, code := probe{Status: "ready", Version: version, Reasons: reasons, Holds: holds()}, http.StatusOK
+		if len(reasons) > 0 {
+			answer.Status, code = "not ready", http.StatusServiceUnavailable
 		}
-		writeJSON(w, http.StatusOK, probe{Status: "ready", Version: version})
+		writeJSON(w, code, answer)
 	})
 	mux.Handle("GET /probe", newListProbe(lists))
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
@@ -55,14 +64,58 @@ func Handler(gatherer prometheus.Gatherer, ready Readiness, lists Lists, version
 			"/readyz        can it run jobs, and if not, why?\n"+
 			"/probe?queue=  how long are a list and its dead letter list? as the old list worker's probe answers\n", version)
 	})
+	return withoutBody(mux)
+}
+
+// Options are what is served beside metrics and probes.
+type Options struct {
+	Gatherer prometheus.Gatherer
+	Ready    Readiness
+	Holds    Holds
+	Lists    Lists
+	Version  string
+
+	Door   DoorOptions
+	Pages  Pages
+	Source dash.Source
+}
+
+// New serves what [Handler] does, the first page in the place of its list for browsers, and behind a door the dashboard's pages
+// and the JSON API.
+func New(o Options) http.Handler {
+	door := NewDoor(o.Door)
+	machines := closing(door.byName(Guard(Handler(o.Gatherer, o.Ready, o.Holds, o.Lists, o.Version), o.Door.Token)))
+	people := door.Pages(o.Pages)
+	mux := http.NewServeMux()
+	for _, path := range []string{"/metrics", "/healthz", "/readyz", "/probe"} {
+		mux.Handle(path, machines)
+	}
+	mux.Handle(apiRoot+"/", door.API(o.Source))
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("live") || strings.Contains(r.Header.Get("Accept"), "text/html") {
+			people.ServeHTTP(w, r)
+			return
+		}
+		machines.ServeHTTP(w, r)
+	})
+	mux.Handle("/", people)
 	return mux
+}
+
+// closing ends the connection with each answer: what asks every few seconds needs no place in between.
+func closing(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Connection", "close")
+		h.ServeHTTP(w, r)
+	})
 }
 
 // probe is the body of both probes. Its JSON names are a promise.
 type probe struct {
-	Status  string   `json:"status"`
-	Version string   `json:"version"`
-	Reasons []string `json:"reasons,omitempty"`
+	Status  string            `json:"status"`
+	Version string            `json:"version"`
+	Reasons []string          `json:"reasons,omitempty"`
+	Holds   []queue.HeldTopic `json:"holds,omitempty"` // of /readyz
 }
 
 func writeJSON(w http.ResponseWriter, code int, body any) {
@@ -76,14 +129,15 @@ func writeJSON(w http.ResponseWriter, code int, body any) {
 // descriptors, bounded memory for each, and never the process its jobs.
 func Serve(ctx context.Context, ln net.Listener, h http.Handler, log *slog.Logger) {
 	srv := &http.Server{
-		Handler:           withoutBody(h),
+		Handler:           h,
 		MaxHeaderBytes:    headerLimit,
 		ReadHeaderTimeout: readTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		BaseContext:       func(net.Listener) context.Context { return ctx }, // so that streams end with it
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
-	srv.SetKeepAlivesEnabled(false) // an idle connection would hold a place
 	stopped := context.AfterFunc(ctx, func() {
 		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 		defer cancel()

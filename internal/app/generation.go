@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"reflect"
 	"regexp"
 	"slices"
@@ -22,13 +23,16 @@ import (
 // generation is everything built from one reading of the configuration.
 type generation struct {
 	cfg     *config.Config
+	sums    map[string]string // of the topics' options, by topic; not changed any more
 	log     *slog.Logger
 	rdb     redis.UniversalClient
 	eyes    redis.UniversalClient // the watchdogs' own: what hangs on rdb's connections must not blind them
+	servers *queue.Servers        // over eyes, too
 	waker   *queue.Waker
 	outages *queue.Outages
 	pools   map[string]*openPool
 	topics  []*topic
+	pauses  *queue.PauseWatch
 	spools  []*spool.Runner
 
 	leaving chan struct{} // closed: take nothing new
@@ -69,16 +73,20 @@ func (a *app) newGeneration(ctx context.Context, cfg *config.Config) (*generatio
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	eyes, err := queue.Open(cfg.Redis, cfg.Queues())
+	eyes, err := queue.OpenWatch(cfg.Redis, cfg.Queues())
 	if err != nil {
 		_ = rdb.Close()
 		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
+	a.queue.Watch(rdb)
+	a.queue.Watch(eyes)
 	g := &generation{
 		cfg:     cfg,
+		sums:    make(map[string]string, len(cfg.Topics)),
 		log:     a.log,
 		rdb:     rdb,
 		eyes:    eyes,
+		servers: queue.NewServers(eyes, cfg.Redis),
 		waker:   queue.NewWaker(rdb, cfg.Redis.KeyPrefix, cfg.Queues(), a.log),
 		outages: queue.NewOutages(a.log),
 		pools:   a.pools.acquire(cfg.FPM),
@@ -86,8 +94,10 @@ func (a *app) newGeneration(ctx context.Context, cfg *config.Config) (*generatio
 	}
 	g.leave = sync.OnceFunc(func() { close(g.leaving) })
 	for _, t := range cfg.Topics {
+		g.sums[t.Name] = cfg.Sums(t)
 		g.topics = append(g.topics, a.newTopic(g, t))
 	}
+	g.pauses = g.newPauseWatch()
 	g.spools = a.newSpools(g)
 	if err := a.pools.start(ctx, g.pools, cfg.FPM); err != nil {
 		a.retire(g)
@@ -140,7 +150,10 @@ func (a *app) retire(g *generation) {
 	}
 	a.retireSpools(g)
 	a.pools.release(g.pools)
-	_, _ = g.rdb.Close(), g.eyes.Close()
+	_ = g.rdb.Close()
+	if g != a.generation() { // the last one's eyes stay open until the sidecar has said goodbye
+		_ = g.eyes.Close()
+	}
 }
 
 func (a *app) newTopic(g *generation, t config.Topic) *topic {
@@ -153,8 +166,10 @@ func (a *app) newTopic(g *generation, t config.Topic) *topic {
 		store: store,
 		watch: watch,
 		fpm:   fpm,
-		consumer: queue.NewConsumer(t.Queue, store, watch, g.waker.Topic(t.Name), g.waker.Active,
-			fpm, fpm, a.queue, g.outages, g.cfg.Timezone, a.log),
+		consumer: queue.NewConsumer(t.Queue, queue.Parts{
+			Store: store, Watch: watch, Wakes: g.waker.Topic(t.Name), Tracking: g.waker.Active, Handler: fpm, Gate: fpm,
+			Metrics: a.queue, Incidents: a.incidents, Outages: g.outages, Tracer: a.tracer, Timezone: g.cfg.Timezone, Log: a.log,
+		}),
 	}
 }
 
@@ -176,9 +191,13 @@ func (g *generation) run(take, work context.Context) error {
 	if err := g.awaitServer(take); err != nil || take.Err() != nil {
 		return err
 	}
+	if !g.awaitPauses(take) {
+		return nil
+	}
 	g.setStarted()
 	notifyReady()
 	helpers.Go(func() { g.waker.Run(take) })
+	helpers.Go(func() { g.pauses.Run(take) })
 	for _, s := range g.spools {
 		helpers.Go(func() { s.Run(take) })
 	}
@@ -235,13 +254,13 @@ func (g *generation) await(ctx context.Context, what string, ready func() error,
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(wait):
+		case <-time.After(wait/2 + rand.N(wait)): // not all topics in step: they may have one connection between them
 		}
 	}
 	return false
 }
 
-// How long to wait before asking an unfit Redis again, at first and at most.
+// How long to wait before asking an unfit Redis again, at first and at most, ± 50 %.
 const (
 	firstWait = 100 * time.Millisecond
 	lastWait  = 5 * time.Second

@@ -2,15 +2,20 @@ package app
 
 import (
 	"log/slog"
+	"net"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
 
 	"sidecar/fastcgi"
+	"sidecar/internal/alert"
 	"sidecar/internal/config"
 	"sidecar/internal/testenv"
 	"sidecar/queue"
@@ -52,18 +57,50 @@ func exportedMetrics(t *testing.T) (metrics []string) {
 	t.Helper()
 	opts := queue.DefaultOptions()
 	opts.Topic = "order_timeout"
+	fpm := testenv.StartFPM(t, testenv.FPMOptions{Children: 1, StatusListen: true})
+	pool := fastcgi.DefaultPoolOptions()
+	pool.Name, pool.Listen, pool.Status, pool.BridgeDir = "default", fpm.Listen, fpm.StatusListen, filepath.Join(fpm.Dir, "bridge")
+	pools := map[string]fastcgi.PoolOptions{"default": pool}
 	a := newApp(Options{
-		Config: &config.Config{
-			FPM:    map[string]fastcgi.PoolOptions{"default": fastcgi.DefaultPoolOptions()},
-			Topics: []config.Topic{{Name: opts.Topic}},
-		},
+		Config:  &config.Config{FPM: pools, Topics: []config.Topic{{Name: opts.Topic}}},
 		Version: "v-test",
 		Log:     slog.New(slog.DiscardHandler),
 	})
 	a.spool.Add("web")
-	store := queue.NewStore(testenv.Redis(t).Client(), "", opts)
-	a.setCurrent(&generation{topics: []*topic{{name: opts.Topic, store: store}}})
-	families, err := prometheus.Gatherer(a.registry).Gather()
+	a.alerts.Tick(t.Context(), alert.Options{Targets: []alert.Target{{Name: "ops"}}, Rules: alert.BuiltIn()}, alert.NewMemory(time.Now), alert.Snapshot{})
+	if err := a.pools.start(t.Context(), a.pools.acquire(pools), pools); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(a.pools.stop)
+	rdb := withReplica(t)
+	a.setCurrent(&generation{
+		topics: []*topic{{
+			name: opts.Topic, watch: queue.NewStore(rdb, "", opts),
+			consumer: queue.NewConsumer(opts, queue.Parts{Metrics: a.queue, Outages: queue.NewOutages(a.log), Timezone: time.UTC, Log: a.log}),
+		}},
+		servers: queue.NewServers(rdb, queue.RedisOptions{}),
+	})
+	testenv.Poll(t, 20*time.Second, "php-fpm's status and a replica's lag", func() bool {
+		metrics = gatherOwn(t, a.metrics())
+		return slices.Contains(metrics, "pool state sidecar_fpm_children gauge") &&
+			slices.Contains(metrics, "server sidecar_redis_replication_lag_seconds gauge")
+	})
+	return metrics
+}
+
+// withReplica returns a client of a server that has a replica.
+func withReplica(t *testing.T) *redis.Client {
+	t.Helper()
+	master := testenv.Redis(t, "repl-diskless-sync-delay 0")
+	host, port, _ := net.SplitHostPort(master.Addr)
+	testenv.Redis(t, "replicaof "+host+" "+port)
+	return master.Client()
+}
+
+// gatherOwn returns the labels, name and type of each metric of the sidecar's own in reg.
+func gatherOwn(t *testing.T, reg prometheus.Gatherer) (metrics []string) {
+	t.Helper()
+	families, err := reg.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

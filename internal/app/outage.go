@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 
+	"sidecar/internal/plural"
 	"sidecar/queue"
 )
 
@@ -35,7 +36,7 @@ func (o *outage) reasons() (list []string) {
 	for _, fault := range o.faults {
 		reason := fmt.Sprintf("redis: %v", o.errs[fault])
 		if n := len(o.topics[fault]); n > 1 {
-			reason += fmt.Sprintf(" (and %d more topics)", n-1)
+			reason += fmt.Sprintf(" (and %s)", plural.Of(n-1, "more topic", "more topics"))
 		}
 		list = append(list, reason)
 	}

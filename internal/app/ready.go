@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"sidecar/queue"
 )
 
 // scanPatience is how long a topic may go without a scan before the sidecar calls itself not ready. It is far
@@ -24,34 +26,66 @@ func (a *app) notReady(ctx context.Context) []string {
 	case g == nil:
 		return []string{"starting"}
 	}
-	return g.notReady(ctx)
+	reasons := g.notReady(ctx)
+	if a.pulse.Full() { // which holds no job up that is in Redis: the heartbeats say nothing of it
+		reasons = append(reasons, "redis: takes no writes of producers, for it is at maxmemory; jobs that are there run on")
+	}
+	return reasons
 }
 
 func (g *generation) notReady(ctx context.Context) []string {
-	g.mu.Lock()
-	started, waiting := g.started, g.waiting
-	g.mu.Unlock()
-	if !started {
-		if waiting != nil {
-			return []string{"redis: " + waiting.Error()}
-		}
-		return []string{"starting"}
+	if reason := g.notStarted(); reason != "" {
+		return []string{reason}
 	}
 	var server outage
 	var ofTopics []string
 	if len(g.topics) > 0 {
-		// A real script on real keys: a PING is answered by servers that can run nothing.
+		// A real script on real keys: a PING is answered by servers that can run nothing. The probe's time ends it.
 		first := g.topics[0]
-		if _, err := first.store.Claim(ctx, 0); err != nil && !server.takes(first.name, err) {
+		if _, err := first.watch.Claim(ctx, 0); err != nil && !server.takes(first.name, err) {
 			ofTopics = append(ofTopics, "redis: "+err.Error())
 		}
 	}
-	for _, t := range g.topics {
-		for _, err := range t.notReady(&server) {
-			ofTopics = append(ofTopics, fmt.Sprintf("topic %q: %v", t.name, err))
+	ofTopics = append(ofTopics, g.topicsNotReady(&server)...)
+	return slices.Concat(server.reasons(), g.poolsNotReady(ctx), ofTopics)
+}
+
+// knownReasons is notReady by what is known already: nobody is asked.
+func (g *generation) knownReasons() (reasons []string) {
+	if reason := g.notStarted(); reason != "" {
+		return []string{reason}
+	}
+	var server outage
+	ofTopics := g.topicsNotReady(&server)
+	for name, pool := range g.pools {
+		if err := pool.Health(); err != nil {
+			reasons = append(reasons, queue.PoolReason(name, err))
 		}
 	}
-	return slices.Concat(server.reasons(), g.poolsNotReady(ctx), ofTopics)
+	return slices.Concat(server.reasons(), reasons, ofTopics)
+}
+
+// notStarted returns why no topic is consumed yet, "" when they are.
+func (g *generation) notStarted() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.started:
+		return ""
+	case g.waiting != nil:
+		return "redis: " + g.waiting.Error()
+	}
+	return "starting"
+}
+
+// topicsNotReady returns the topics' reasons, but for what server takes.
+func (g *generation) topicsNotReady(server *outage) (reasons []string) {
+	for _, t := range g.topics {
+		for _, err := range t.notReady(server) {
+			reasons = append(reasons, queue.TopicReason(t.name, err))
+		}
+	}
+	return reasons
 }
 
 // poolsNotReady looks for all pools at once: the probe has not the time for one after the other.
@@ -62,7 +96,7 @@ func (g *generation) poolsNotReady(ctx context.Context) (reasons []string) {
 		wg.Go(func() {
 			if err := pool.Check(ctx); err != nil {
 				mu.Lock()
-				reasons = append(reasons, fmt.Sprintf("fpm pool %q: %v", name, err))
+				reasons = append(reasons, queue.PoolReason(name, err))
 				mu.Unlock()
 			}
 		})

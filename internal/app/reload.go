@@ -40,21 +40,41 @@ func (a *app) reload(ctx context.Context) *generation {
 	for _, w := range cfg.Warnings() {
 		a.log.WarnContext(ctx, "configuration", "warning", w)
 	}
-	for name, changed := range map[string]bool{
-		"admin":    old.Admin != cfg.Admin,
-		"pid_file": old.PIDFile != cfg.PIDFile,
-		"log":      old.Log != cfg.Log,
-	} {
-		if changed {
-			a.log.WarnContext(ctx, "reload: this option takes effect at the next start only", "option", name)
-		}
-	}
 	next, err := a.newGeneration(ctx, cfg)
 	if err != nil {
 		return refuse(err)
 	}
 	a.reloads.WithLabelValues(reloadDone).Inc()
+	a.opts.Level.Set(cfg.Log.Level)
+	a.tellChanges(ctx, config.Diff(old, cfg))
 	return next
+}
+
+// tellChanges says what a reload changes, a line each, and what only a start would.
+func (a *app) tellChanges(ctx context.Context, changes []config.Change) {
+	for _, c := range changes {
+		switch {
+		case atNextStart(c):
+			a.log.WarnContext(ctx, "reload: this option takes effect at the next start only", "table", c.Table, "option", c.Option, "from", c.From, "to", c.To)
+		case c.Option != "":
+			a.log.InfoContext(ctx, "reload: option changed", "table", c.Table, "option", c.Option, "from", c.From, "to", c.To)
+		case c.To != "":
+			a.log.InfoContext(ctx, "reload: table added", "table", c.Table)
+		default:
+			a.log.InfoContext(ctx, "reload: table removed", "table", c.Table)
+		}
+	}
+}
+
+// atNextStart reports that a change is one of what outlives a reload.
+func atNextStart(c config.Change) bool {
+	switch c.Table {
+	case "admin", "trace":
+		return true
+	case "":
+		return c.Option == "pid_file" || c.Option == "log"
+	}
+	return false
 }
 
 // sameConfig reports whether two readings say the same. Patterns are compared by their text.

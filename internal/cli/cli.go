@@ -4,10 +4,11 @@ package cli
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -29,42 +30,17 @@ type Env struct {
 	Stdout  io.Writer
 	Stderr  io.Writer
 	Version string
-}
 
-// verb is one subcommand.
-type verb struct {
-	name  string
-	usage string // its arguments
-	short string // one line for the overview
-	long  string // what --help adds
-	flags func(*flag.FlagSet) any
-	run   func(env Env, call call) int
-}
-
-// line is how the verb is called.
-func (v verb) line() string {
-	words := "sidecar " + v.name
-	if v.name != "version" { // the only one without a configuration
-		words += " [-c sidecar.toml]"
-	}
-	return strings.TrimSpace(words + " " + v.usage)
-}
-
-// call is one invocation of a verb, its command line taken apart.
-type call struct {
-	configPath string
-	args       []string // what is not a flag
-	flags      any      // what verb.flags returned, filled
-}
-
-func verbs() []verb {
-	return []verb{runVerb(), reloadVerb(), checkVerb(), handbackVerb(), pushVerb(), replayVerb(), deadVerb(), statusVerb(), spoolVerb(), tryVerb(), versionVerb()}
+	terminal *terminal // behind Stdout; nil where that is none
+	errors   *terminal // behind Stderr, likewise
+	keyboard *terminal // behind Stdin, likewise
 }
 
 // Main runs the verb named in args and returns the process's exit code.
 func Main(args []string, env Env) int {
 	redis.SetLogger(silent{}) // go-redis would log through a global; its errors come back to us, and we log those
-	env.Stdout, env.Stderr = visible{env.Stdout}, visible{env.Stderr}
+	env.terminal, env.errors, env.keyboard = terminalOf(env.Stdout), terminalOf(env.Stderr), terminalOf(env.Stdin)
+	env.Stdout, env.Stderr = visibleOf(env.Stdout), visibleOf(env.Stderr)
 	return verbOf(args, env)
 }
 
@@ -77,19 +53,23 @@ func verbOf(args []string, env Env) int {
 	switch args[0] {
 	case "help", "-h", "-help", "--help":
 		if len(args) > 1 {
-			return verbOf([]string{args[1], "--help"}, env)
+			return verbOf(append(slices.Clone(args[1:]), "--help"), env)
 		}
 		overview(env.Stdout)
 		return exitOK
 	case "-version", "--version":
 		args = []string{"version"}
 	}
-	for _, v := range verbs() {
+	for _, v := range append(verbs(), candidatesVerb()) {
 		if v.name == args[0] {
 			return dispatch(v, args[1:], env)
 		}
 	}
-	fmt.Fprintf(env.Stderr, "sidecar: no verb %q; sidecar --help lists them\n", args[0])
+	if strings.HasPrefix(args[0], "-") {
+		fmt.Fprintf(env.Stderr, "sidecar: the verb comes first, flags such as %s behind it: sidecar status -c FILE; sidecar --help lists the verbs\n", args[0])
+		return exitUsage
+	}
+	fmt.Fprintf(env.Stderr, "sidecar: no verb %q%s; sidecar --help lists them\n", args[0], meant(args[0], namesOf(verbs())))
 	return exitUsage
 }
 
@@ -97,93 +77,6 @@ func verbOf(args []string, env Env) int {
 type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
-
-func dispatch(v verb, args []string, env Env) int {
-	fs := flag.NewFlagSet(v.name, flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	var c call
-	fs.StringVar(&c.configPath, "c", "sidecar.toml", "the configuration `file`")
-	if v.flags != nil {
-		c.flags = v.flags(fs)
-	}
-	var err error
-	c.args, err = parseAnywhere(fs, args)
-	if errors.Is(err, flag.ErrHelp) {
-		help(env.Stdout, v, fs)
-		return exitOK
-	}
-	if err != nil {
-		return usageError(env, v, "%v", err)
-	}
-	return v.run(env, c)
-}
-
-// parseAnywhere parses flags that may stand before, between and after the other arguments,
-// so that both "push -delay 30s TOPIC" and "push TOPIC -delay 30s" work.
-func parseAnywhere(fs *flag.FlagSet, args []string) ([]string, error) {
-	var rest []string
-	for {
-		if err := fs.Parse(args); err != nil {
-			return nil, err
-		}
-		used := len(args) - fs.NArg()
-		if used > 0 && args[used-1] == "--" { // everything after it is an argument
-			return append(rest, fs.Args()...), nil
-		}
-		if fs.NArg() == 0 {
-			return rest, nil
-		}
-		rest = append(rest, fs.Arg(0))
-		args = fs.Args()[1:]
-	}
-}
-
-func usageError(env Env, v verb, format string, args ...any) int {
-	fmt.Fprintf(env.Stderr, "sidecar %s: %s\nusage: %s\nsidecar %s --help explains more\n",
-		v.name, fmt.Sprintf(format, args...), v.line(), v.name)
-	return exitUsage
-}
-
-func fail(env Env, format string, args ...any) int {
-	return report(env, exitFailed, fmt.Errorf(format, args...))
-}
-
-// report says on stderr why the verb ends with code.
-func report(env Env, code int, err error) int {
-	fmt.Fprintf(env.Stderr, "sidecar: %v\n", err)
-	return code
-}
-
-func overview(w io.Writer) {
-	fmt.Fprint(w, `sidecar runs the delayed jobs of PHP applications: it reads the Redis keys that PHP producers write
-(delay:pool:<topic> and its three companions, and plain lists) and calls the existing PHP code through PHP-FPM.
-
-usage: sidecar <verb> [-c sidecar.toml] [arguments]
-
-`)
-	for _, v := range verbs() {
-		fmt.Fprintf(w, "  %-8s %s\n", v.name, v.short)
-	}
-	fmt.Fprint(w, `
-A first look, with nothing at risk:
-  sidecar check                             does the configuration hold?
-  sidecar status                            what waits in Redis?
-  sidecar try order_timeout '{"uuid":"1"}'  run one job through PHP-FPM, Redis untouched
-  sidecar run                               consume, until Ctrl-C or TERM
-
-sidecar <verb> --help explains a verb.
-`)
-}
-
-func help(w io.Writer, v verb, fs *flag.FlagSet) {
-	fmt.Fprintf(w, "usage: %s\n\n%s\n", v.line(), strings.TrimSpace(v.long))
-	if v.name != "version" {
-		fmt.Fprintln(w, "\nflags:")
-		fs.SetOutput(w)
-		fs.PrintDefaults()
-	}
-	fmt.Fprint(w, "\nexit codes: 0 fine, 1 the work failed, 2 wrong arguments or configuration, 3 this Redis cannot serve\n")
-}
 
 // load reads the configuration and reports what is wrong with it. The int is the exit code when cfg is nil.
 func load(env Env, c call) (*config.Config, int) {
@@ -218,7 +111,19 @@ func topicOf(cfg *config.Config, name string) (config.Topic, error) {
 			return t, nil
 		}
 	}
-	return config.Topic{}, fmt.Errorf("no topic %q in %s; it has: %s", name, cfg.Path, strings.Join(cfg.TopicNames(), ", "))
+	return config.Topic{}, fmt.Errorf("no topic %q in %s%s; it has: %s", name, cfg.Path, meant(name, cfg.TopicNames()), listed(cfg.TopicNames()))
+}
+
+// given are the arguments that a verb got, as it names them where it wants others.
+func given(args []string) string {
+	if len(args) == 0 {
+		return "none"
+	}
+	quoted := make([]string, len(args))
+	for i, arg := range args {
+		quoted[i] = strconv.Quote(arg)
+	}
+	return listed(quoted)
 }
 
 // textFrom returns the job text given as an argument, or from stdin for "-".

@@ -25,7 +25,7 @@ func sidecar(t *testing.T, stdin string, args ...string) outcome {
 
 func TestHelpTeaches(t *testing.T) {
 	overview := sidecar(t, "", "--help")
-	for _, verb := range []string{"run", "reload", "check", "push", "replay", "dead", "handback", "status", "spool", "try", "version"} {
+	for _, verb := range []string{"run", "reload", "check", "doctor", "push", "replay", "dead", "handback", "status", "top", "spool", "try", "completion", "version"} {
 		if overview.code != 0 || !strings.Contains(overview.stdout, "\n  "+verb) {
 			t.Errorf("--help (exit %d) does not list %s:\n%s", overview.code, verb, overview.stdout)
 		}
@@ -44,20 +44,32 @@ func TestWrongArgumentsExitWithTwo(t *testing.T) {
 		want string
 	}{
 		"no verb":          {nil, "usage: sidecar <verb>"},
-		"unknown verb":     {[]string{"start"}, `no verb "start"`},
+		"unknown verb":     {[]string{"statsu"}, `no verb "statsu" (did you mean "status"?)`},
+		"nothing like it":  {[]string{"frobnicate"}, `no verb "frobnicate"; sidecar --help`},
+		"mistyped subverb": {[]string{"dead", "lsit", "t"}, `no "lsit" (did you mean "list"?)`},
+		"watch how often":  {[]string{"status", "--watch", "soon"}, "want how often"},
+		"watch too often":  {[]string{"status", "--watch=1ms"}, "at least 100ms"},
+		"top of a topic":   {[]string{"top", "t"}, "want no arguments"},
+		"top by what":      {[]string{"top", "--sort", "age"}, "want backlog, oldest, dead or topic"},
+		"top too often":    {[]string{"top", "--every", "1ms"}, "at least 100ms"},
+		"top back":         {[]string{"top", "--count", "-1"}, "zero or more"},
+		"which shell":      {[]string{"completion"}, "want bash, zsh or fish"},
+		"find what":        {[]string{"find"}, "want a uuid, --prefix, --field or --text"},
+		"find none":        {[]string{"find", "u", "--limit", "0"}, "at least 1"},
+		"other shell":      {[]string{"completion", "ksh"}, `no completion for "ksh"`},
 		"unknown flag":     {[]string{"status", "--jsno"}, "jsno"},
 		"spare argument":   {[]string{"status", "order_timeout"}, "want no arguments"},
 		"push without":     {[]string{"push"}, "want a topic"},
 		"negative delay":   {[]string{"push", "t", "--delay", "-3s"}, "want zero or more"},
 		"bad delay":        {[]string{"push", "t", "--delay", "soon"}, "soon"},
 		"replay without":   {[]string{"replay"}, "want a topic"},
-		"replay no limit":  {[]string{"replay", "t", "--limit", "0"}, "at least 1"},
-		"dead without":     {[]string{"dead"}, "want list and a topic"},
-		"dead of what":     {[]string{"dead", "list"}, "want list and a topic"},
-		"dead bury":        {[]string{"dead", "bury", "t"}, "want list and a topic"},
+		"replay no limit":  {[]string{"replay", "t", "--limit", "-1"}, "zero or more"},
+		"dead without":     {[]string{"dead"}, "sidecar dead: want list"},
+		"dead of what":     {[]string{"dead", "list"}, "want a topic"},
+		"dead bury":        {[]string{"dead", "bury", "t"}, `no "bury", want list`},
 		"dead no limit":    {[]string{"dead", "list", "t", "--limit", "0"}, "at least 1"},
-		"spool of what":    {[]string{"spool", "web"}, "want drain or status and a spool"},
-		"spool do what":    {[]string{"spool", "fill", "web"}, "want drain or status and a spool"},
+		"spool of what":    {[]string{"spool", "web"}, `no "web", want drain, status`},
+		"spool do what":    {[]string{"spool", "fill", "web"}, `no "fill", want drain, status`},
 		"spool, bad limit": {[]string{"spool", "drain", "web", "--limit", "-1"}, "zero or more"},
 		"spool, bad rate":  {[]string{"spool", "drain", "web", "--rate", "-2"}, "zero or more"},
 		"try without job":  {[]string{"try", "t"}, "want a topic and a job"},
@@ -66,7 +78,8 @@ func TestWrongArgumentsExitWithTwo(t *testing.T) {
 		"reload a topic":   {[]string{"reload", "t"}, "want no arguments"},
 		"reload, no file":  {[]string{"reload", "-c", "/nonexistent.toml"}, "/nonexistent.toml"},
 		"check, spare":     {[]string{"check", "other.toml"}, "want no arguments"},
-		"run, two of them": {[]string{"run", "a", "b"}, "want no arguments"},
+		"run, two of them": {[]string{"run", "a", "b"}, `want no arguments, got "a", "b"`},
+		"a flag first":     {[]string{"-c", "x.toml", "status"}, "the verb comes first"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +101,7 @@ func TestVersionNamesTheBuild(t *testing.T) {
 
 func TestCheckSaysWhetherTheConfigurationHolds(t *testing.T) {
 	good := writeConfig(t, minimal)
-	if got := sidecar(t, "", "check", "-c", good); got.code != 0 || !strings.Contains(got.stdout, "holds: 1 topics, 1 pools") {
+	if got := sidecar(t, "", "check", "-c", good); got.code != 0 || !strings.Contains(got.stdout, "holds: 1 topic, 1 pool") {
 		t.Errorf("good file: exit %d, stdout %q, stderr %q", got.code, got.stdout, got.stderr)
 	}
 	bad := writeConfig(t, minimal+"\nleese = \"3s\"\n")

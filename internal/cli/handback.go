@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+
+	"sidecar/internal/plural"
 )
 
 func handbackVerb() verb {
@@ -26,13 +28,14 @@ func handback(env Env, c call) int {
 	return withStore(env, c, func(ctx context.Context, s session) int {
 		moved, running, err := s.store.HandBack(ctx)
 		if moved > 0 || err == nil {
-			fmt.Fprintf(env.Stdout, "handed back %d jobs\n", moved)
+			fmt.Fprintf(env.Stdout, "handed back %s\n", plural.Of(moved, "job", "jobs"))
 		}
 		if err != nil {
 			return report(env, exitFailed, err)
 		}
 		if running > 0 {
-			fmt.Fprintf(env.Stderr, "%d jobs are still being run: they come back when their lease ends, unless they end before\n", running)
+			fmt.Fprintln(env.Stderr, plural.Of(running, "job is still being run: it comes back when its lease ends, unless it ends before",
+				"jobs are still being run: they come back when their lease ends, unless they end before"))
 			return exitFailed
 		}
 		return exitOK

@@ -2,17 +2,16 @@ package cli
 
 import (
 	"bytes"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
-
-	"sidecar/internal/config"
 )
 
 func TestBothLogsWriteDurationsForPeople(t *testing.T) {
 	for format, want := range map[string]string{"text": "took=1.5s", "json": `"took":"1.5s"`} {
 		var out bytes.Buffer
-		newLogger(&out, config.Log{Format: format}).Info("run ended", "took", 1500*time.Millisecond)
+		newLogger(&out, format, slog.LevelInfo).Info("run ended", "took", 1500*time.Millisecond)
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%s: %s, want %s", format, &out, want)
 		}

@@ -22,7 +22,7 @@ Exit code 0 says that the signal was sent; the sidecar's log says what came of i
 
 func reload(env Env, c call) int {
 	if len(c.args) > 0 {
-		return usageError(env, reloadVerb(), "want no arguments, got %q", c.args)
+		return usageError(env, reloadVerb(), "want no arguments, got %s", given(c.args))
 	}
 	cfg, code := load(env, c)
 	if cfg == nil {

@@ -32,7 +32,7 @@ HUP             read the configuration again; a bad one is refused and the old o
 
 func run(env Env, c call) int {
 	if len(c.args) > 0 {
-		return usageError(env, runVerb(), "want no arguments, got %q", c.args)
+		return usageError(env, runVerb(), "want no arguments, got %s", given(c.args))
 	}
 	sig := watchSignals() // first of all: a HUP before that would kill
 	defer sig.stop()
@@ -40,7 +40,9 @@ func run(env Env, c call) int {
 	if cfg == nil {
 		return code
 	}
-	log := newLogger(env.Stderr, cfg.Log)
+	var level slog.LevelVar
+	level.Set(cfg.Log.Level)
+	log := newLogger(env.Stderr, cfg.Log.Format, &level)
 	for _, w := range cfg.Warnings() {
 		log.Warn("configuration", "warning", w)
 	}
@@ -56,6 +58,7 @@ func run(env Env, c call) int {
 		Abort:   sig.abort,
 		Version: env.Version,
 		Log:     log,
+		Level:   &level,
 	})
 	switch {
 	case err == nil:
@@ -78,9 +81,9 @@ func collectLater() {
 const gcPercent = 250
 
 // newLogger returns the process's log as configured: one line an event.
-func newLogger(w io.Writer, opts config.Log) *slog.Logger {
-	ho := &slog.HandlerOptions{Level: opts.Level}
-	if opts.Format == "json" {
+func newLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
+	ho := &slog.HandlerOptions{Level: level}
+	if format == "json" {
 		ho.ReplaceAttr = readableDuration
 		return slog.New(slog.NewJSONHandler(w, ho))
 	}

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -42,12 +44,28 @@ func withStore(env Env, c call, f func(context.Context, session) int) int {
 
 // withRedis opens Redis for the topics and calls f with it, under a context that ends when patience does.
 func withRedis(env Env, cfg *config.Config, topics []queue.Options, f func(context.Context, redis.UniversalClient) int) int {
+	return openRedis(env, cfg, topics, func(rdb redis.UniversalClient) int {
+		ctx, cancel := context.WithTimeout(context.Background(), redisPatience)
+		defer cancel()
+		return f(ctx, rdb)
+	})
+}
+
+// openUntilSignal opens Redis for the topics and calls f with it, which may take as long as nobody asks it to end.
+func openUntilSignal(env Env, cfg *config.Config, topics []queue.Options, f func(context.Context, redis.UniversalClient) int) int {
+	return openRedis(env, cfg, topics, func(rdb redis.UniversalClient) int {
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+		defer stop()
+		return f(ctx, rdb)
+	})
+}
+
+// openRedis opens Redis for the topics and calls f with it, which may take as long as it likes.
+func openRedis(env Env, cfg *config.Config, topics []queue.Options, f func(redis.UniversalClient) int) int {
 	rdb, err := queue.Open(cfg.Redis, topics)
 	if err != nil {
 		return report(env, exitRefused, err)
 	}
 	defer rdb.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), redisPatience)
-	defer cancel()
-	return f(ctx, rdb)
+	return f(rdb)
 }

@@ -16,6 +16,7 @@ import (
 	"sidecar/compat"
 	"sidecar/fastcgi"
 	"sidecar/internal/config"
+	"sidecar/internal/plural"
 )
 
 func tryVerb() verb {
@@ -36,7 +37,7 @@ Exit code 0 when the verdict is done, 1 otherwise.
 
 func try(env Env, c call) int {
 	if len(c.args) != 2 {
-		return usageError(env, tryVerb(), "want a topic and a job, got %d arguments", len(c.args))
+		return usageError(env, tryVerb(), "want a topic and a job, got %s", plural.Of(len(c.args), "argument", "arguments"))
 	}
 	cfg, topic, code := loadTopic(env, c)
 	if cfg == nil {

@@ -3,13 +3,46 @@ package cli
 import (
 	"fmt"
 	"io"
+	"os"
 	"unicode/utf8"
 )
 
 // visible writes text for terminals: characters that would move the cursor, change a title or the order of reading come
 // out as \u001b, which inside of JSON means what it meant. Only line ends and tabs are left. What is shown may be the
 // words of a job, and those are anybody's who may write to Redis.
-type visible struct{ to io.Writer }
+type visible struct {
+	to     io.Writer
+	colour bool // paint has a say
+}
+
+// visibleOf returns w for text that may be anybody's. On a terminal it takes colours, unless NO_COLOR is in the environment.
+func visibleOf(w io.Writer) visible {
+	return visible{to: w, colour: terminalOf(w) != nil && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+}
+
+// style is how text is painted; "" leaves it as it is.
+type style string
+
+// The styles, by what they say.
+const (
+	heading style = "\x1b[1m"
+	faint   style = "\x1b[2m"
+	bad     style = "\x1b[31m"
+	good    style = "\x1b[32m"
+	warned  style = "\x1b[33m"
+)
+
+// paint writes text to w, in the style where w takes colours.
+func paint(w io.Writer, s style, text string) {
+	v, ok := w.(visible)
+	if !ok || !v.colour || s == "" {
+		_, _ = io.WriteString(w, text)
+		return
+	}
+	_, _ = io.WriteString(v.to, string(s))
+	_, _ = io.WriteString(v, text)
+	_, _ = io.WriteString(v.to, "\x1b[0m")
+}
 
 // Write writes p, which must not end within a character.
 func (w visible) Write(p []byte) (int, error) {

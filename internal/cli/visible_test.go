@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 
 	"sidecar/compat"
 	"sidecar/fastcgi"
-	"sidecar/internal/config"
 )
 
 func TestNothingThatIsShownActsOnATerminal(t *testing.T) {
@@ -24,7 +24,7 @@ func TestNothingThatIsShownActsOnATerminal(t *testing.T) {
 		"\u202egpj.exe\u2066":         `\u202egpj.exe\u2066`,
 	} {
 		var out bytes.Buffer
-		n, err := visible{&out}.Write([]byte(text))
+		n, err := visible{to: &out}.Write([]byte(text))
 		if out.String() != want || n != len(text) || err != nil {
 			t.Errorf("%q became %q (%d, %v), want %q", text, &out, n, err, want)
 		}
@@ -53,7 +53,7 @@ func TestEveryVerbWritesForTerminals(t *testing.T) {
 	}
 	for _, format := range []string{"text", "json"} {
 		var out bytes.Buffer
-		newLogger(visible{&out}, config.Log{Format: format}).Info("x", "error", errors.New("a\u009bb\x1b[2J\nlevel=ERROR"))
+		newLogger(visible{to: &out}, format, slog.LevelInfo).Info("x", "error", errors.New("a\u009bb\x1b[2J\nlevel=ERROR"))
 		if text := out.String(); strings.ContainsAny(text, "\u009b\x1b") || strings.Count(text, "\n") != 1 {
 			t.Errorf("%s: %q", format, text)
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 func TestTheAdminTokenArrivesAndIsNeverShown(t *testing.T) {
-	const token = "Zx9-tOkEn-5q"
+	const token = "Zx9-tOkEn-5q-8f2a"
 	file := secretFile(t, token+"\n", 0o600)
 	c := parse(t, fmt.Sprintf("[admin]\nlisten = \"0.0.0.0:9180\"\ntoken_file = %q\n", file)+rest)
 	if string(c.Admin.Token) != token || c.Admin.Listen != "0.0.0.0:9180" {
@@ -48,5 +48,24 @@ func TestATokenThatNoHeaderCanCarryIsRefused(t *testing.T) {
 		if err == nil || strings.Contains(strings.ReplaceAll(err.Error(), file, ""), strings.TrimSpace(token)) && strings.TrimSpace(token) != "" {
 			t.Errorf("%q: %v", token, err)
 		}
+	}
+}
+
+func TestTheAdminSideListensOnAUnixSocketWithTheModeThatIsSet(t *testing.T) {
+	c := parse(t, "[admin]\nlisten = \"unix:///run/sidecar/admin.sock\"\n"+rest)
+	if c.Admin.Listen != "unix:///run/sidecar/admin.sock" || c.Admin.SocketMode != 0o660 {
+		t.Errorf("got %s with mode %#o", c.Admin.Listen, c.Admin.SocketMode)
+	}
+	c = parse(t, "[admin]\nlisten = \"unix:///run/sidecar/admin.sock\"\nsocket_mode = \"0600\"\n"+rest)
+	if c.Admin.SocketMode != 0o600 {
+		t.Errorf("got mode %#o", c.Admin.SocketMode)
+	}
+}
+
+func TestATokenThatCanBeFoundByTryingIsWarnedOf(t *testing.T) {
+	file := secretFile(t, "short\n", 0o600)
+	c := parse(t, fmt.Sprintf("[admin]\ntoken_file = %q\n", file)+rest)
+	if got := fmt.Sprint(c.Warnings()); !strings.Contains(got, "5 characters") || strings.Contains(got, "short") {
+		t.Errorf("warnings: %s", got)
 	}
 }

@@ -37,7 +37,9 @@ func (b *builder) build() {
 	}
 	b.checkUnused()
 	b.checkSlots(topics)
+	b.buildTrace(top.section("trace", "a table [trace]"))
 	b.buildSpools(top.section("spool", "tables [spool.<name>]"))
+	b.buildAlert(top.section("alert", "a table [alert]"))
 }
 
 func (b *builder) checkTop(t *table) {

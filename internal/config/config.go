@@ -9,11 +9,14 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 	_ "time/tzdata" // PHP brings its own time zones; a slim image has none
 
 	"sidecar/fastcgi"
+	"sidecar/internal/alert"
 	"sidecar/internal/spool"
+	"sidecar/internal/trace"
 	"sidecar/queue"
 )
 
@@ -25,9 +28,11 @@ type Config struct {
 	FPM      map[string]fastcgi.PoolOptions // by name
 	Topics   []Topic                        // those of profile list, too; sorted by name
 	Spools   []spool.Options                // sorted by name
-	Grace    time.Duration                  // grace: how long jobs in hand may go on after TERM
-	PIDFile  string                         // pid_file: "" = none
-	Timezone *time.Location                 // timezone: must be PHP's date.timezone, dead records carry local times
+	Trace    trace.Options
+	Alert    alert.Options
+	Grace    time.Duration  // grace: how long jobs in hand may go on after TERM
+	PIDFile  string         // pid_file: "" = none
+	Timezone *time.Location // timezone: must be PHP's date.timezone, dead records carry local times
 	Log      Log
 
 	warnings []string
@@ -35,8 +40,19 @@ type Config struct {
 
 // Admin is [admin].
 type Admin struct {
-	Listen string       // listen: host:port of metrics and probes, "" = off
-	Token  queue.Secret // what token_file holds: asked for where others than this host can reach listen, "" = not asked for
+	Listen      string       // listen: host:port, or unix:// and a path, of metrics, probes, dashboard and API; "" = off
+	SocketMode  os.FileMode  // socket_mode: who may connect to a unix socket
+	Token       queue.Secret // what token_file holds: asked for where others than this host can reach listen, "" = not asked for
+	Hosts       []string     // hosts: names by which browsers may ask, beside addresses and localhost
+	Write       bool         // write: replay, drop, pause … also without a token, from this host
+	ShowPayload bool         // show_payload
+	Mask        []string     // mask: fields that are not shown, beside the obvious ones
+	UndoDir     string       // undo_dir: where records are kept that were dropped or replayed
+}
+
+// MayWrite reports that somebody may replay, drop and pause by the dashboard.
+func (a Admin) MayWrite() bool {
+	return a.Listen != "" && (a.Write || a.Token != "" || strings.HasPrefix(a.Listen, "unix://"))
 }
 
 // Log says how the log looks.
@@ -66,10 +82,12 @@ func (t Topic) Profile() string {
 func Default() Config {
 	return Config{
 		Redis:    queue.DefaultRedisOptions(),
-		Admin:    Admin{Listen: "127.0.0.1:9180"},
+		Admin:    Admin{Listen: "127.0.0.1:9180", SocketMode: 0o660, UndoDir: "/var/lib/sidecar/undo"},
 		FPM:      map[string]fastcgi.PoolOptions{},
 		Grace:    25 * time.Second, // CONTRACT 1.6: release scripts kill after 30 s
 		Timezone: time.Local,
+		Trace:    trace.DefaultOptions(),
+		Alert:    defaultAlert(),
 		Log:      Log{Level: slog.LevelInfo, Format: "text"},
 	}
 }

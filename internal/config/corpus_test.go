@@ -12,6 +12,7 @@ import (
 
 	"sidecar/fastcgi"
 	"sidecar/internal/config"
+	"sidecar/internal/trace"
 	"sidecar/queue"
 )
 
@@ -152,6 +153,9 @@ func TestEveryOptionArrivesWhereItBelongs(t *testing.T) {
 	}
 	if !reflect.DeepEqual(c.Redis, redis) {
 		t.Errorf("redis: got %+v, want %+v", c.Redis, redis)
+	}
+	if want := (trace.Options{Endpoint: "https://otel.internal:4318", Sample: 0.25, Service: "shop-jobs"}); !reflect.DeepEqual(c.Trace, want) {
+		t.Errorf("trace: got %+v", c.Trace)
 	}
 	pool := c.FPM["jobs"]
 	pool.Name = ""

@@ -8,38 +8,39 @@ func nearest(name string, fields []field) string {
 	plain := strings.NewReplacer("_", "", "-", "", " ", "").Replace
 	name = plain(strings.ToLower(name))
 	if len(name) > 40 {
-		return "" // no name is so long, and distance takes time
+		return "" // no name is so long, and Slips takes time
 	}
 	best, least := "", 4
 	for _, f := range fields {
 		known := plain(f.name)
-		if d := distance(name, known); d < least && d <= max(len(known)*3/8, 1) {
+		if d := Slips(name, known); d < least && d <= max(len(known)*3/8, 1) {
 			best, least = f.name, d
 		}
 	}
 	return best
 }
 
-// distance counts the letters to insert, remove, replace or swap with their neighbour to make b of a.
-func distance(a, b string) int {
-	before, row := []int(nil), make([]int, len(b)+1)
+// Slips returns how many characters have to be put in, left out, changed or swapped with their neighbour to make b of a.
+func Slips(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	before, row := []int(nil), make([]int, len(y)+1)
 	for j := range row {
 		row[j] = j
 	}
-	for i := 1; i <= len(a); i++ {
-		next := make([]int, len(b)+1)
+	for i := 1; i <= len(x); i++ {
+		next := make([]int, len(y)+1)
 		next[0] = i
-		for j := 1; j <= len(b); j++ {
+		for j := 1; j <= len(y); j++ {
 			differ := 1
-			if a[i-1] == b[j-1] {
+			if x[i-1] == y[j-1] {
 				differ = 0
 			}
 			next[j] = min(row[j]+1, next[j-1]+1, row[j-1]+differ)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
 				next[j] = min(next[j], before[j-2]+1)
 			}
 		}
 		before, row = row, next
 	}
-	return row[len(b)]
+	return row[len(y)]
 }

@@ -8,11 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/BurntSushi/toml"
-
 	"sidecar/fastcgi"
+	"sidecar/internal/alert"
 	"sidecar/internal/config"
 	"sidecar/internal/spool"
+
+	"github.com/BurntSushi/toml"
 )
 
 // option matches a line of sidecar.toml that sets a key, commented out or not, with its explanation.
@@ -47,8 +48,11 @@ func TestTheRepositorysFileSaysTheDefaults(t *testing.T) {
 	got.Topics = slices.DeleteFunc(got.Topics, func(t config.Topic) bool { return !isTopic(t) })
 	wantSpoolDefaults(t, got.Spools)
 	got.Spools = nil
+	wantAlertDefaults(t, got.Alert)
+	got.Alert = want.Alert
 	// Only how an empty array is kept may differ.
 	got.Redis.Addrs, want.Redis.Addrs = nil, nil
+	got.Admin.Hosts, got.Admin.Mask = nil, nil
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("an option is written with another value than its default\n got %+v\nwant %+v", got, want)
 	}
@@ -86,6 +90,37 @@ func wantSpoolDefaults(t *testing.T, spools []spool.Options) {
 	}
 }
 
+// wantAlertDefaults fails unless o has a target and a rule beside the built-in ones that differ from the defaults in what
+// each must say itself.
+func wantAlertDefaults(t *testing.T, o alert.Options) {
+	t.Helper()
+	target := alert.DefaultTarget()
+	target.Name, target.Kind, target.At = "ops", alert.DingTalk, []string{}
+	target.URL = "https://oapi.dingtalk.com/robot/send?access_token=…"
+	rule := alert.DefaultRule()
+	rule.Name, rule.Topics, rule.Targets = "overload", []string{}, []string{}
+	want := alert.DefaultOptions()
+	want.Zone, want.Targets = o.Zone, []alert.Target{target}
+	i := slices.IndexFunc(o.Rules, func(r alert.Rule) bool { return r.Name == rule.Name })
+	if i < 0 {
+		t.Fatal("it shows no rule")
+	}
+	shown := o.Rules[i]
+	for _, limit := range []*alert.Limit{
+		&shown.Backlog, &shown.OldestDue, &shown.Dead, &shown.DeadPerHour, &shown.FailedShare, &shown.PausedFor, &shown.RedisLatency,
+	} {
+		*limit = alert.Limit{}
+	}
+	if !reflect.DeepEqual(shown, rule) {
+		t.Errorf("an option of the rule is written with another value than its default\n got %+v\nwant %+v", shown, rule)
+	}
+	o.Rules = slices.Delete(slices.Clone(o.Rules), i, i+1)
+	want.Rules = alert.BuiltIn()
+	if !reflect.DeepEqual(o, want) {
+		t.Errorf("an option of [alert] is written with another value than its default\n got %+v\nwant %+v", o, want)
+	}
+}
+
 func TestTheRepositorysFileNamesEveryOptionAndNoOther(t *testing.T) {
 	_, complete := reference(t)
 	var root map[string]any
@@ -111,6 +146,10 @@ func TestTheRepositorysFileNamesEveryOptionAndNoOther(t *testing.T) {
 		"[list.<name>.route.<type>]": table("list", "send_sms", "route", "sms_template"),
 		"[defaults]":                 table("defaults"),
 		"[spool.<name>]":             table("spool", "web"),
+		"[trace]":                    table("trace"),
+		"[alert]":                    table("alert"),
+		"[alert.target.<name>]":      table("alert", "target", "ops"),
+		"[alert.rule.<name>]":        table("alert", "rule", "overload"),
 	}
 	elsewhere := map[string][]map[string]any{"[list.<name>]": {topic}, "[defaults]": {topic, list}} // not written again
 	for _, home := range config.Schema() {

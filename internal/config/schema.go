@@ -5,7 +5,9 @@ import (
 	"strings"
 
 	"sidecar/fastcgi"
+	"sidecar/internal/alert"
 	"sidecar/internal/spool"
+	"sidecar/internal/trace"
 	"sidecar/queue"
 )
 
@@ -21,6 +23,11 @@ const (
 	homeRoute = "[list.<name>.route.<type>]"
 	homeBoth  = "[defaults]"
 	homeSpool = "[spool.<name>]"
+	homeTrace = "[trace]"
+
+	homeAlert  = "[alert]"
+	homeTarget = "[alert.target.<name>]"
+	homeRule   = "[alert.rule.<name>]"
 )
 
 func topFields(c *Config) []field {
@@ -37,13 +44,21 @@ func topFields(c *Config) []field {
 		{"topic", nil},
 		{"list", nil},
 		{"spool", nil},
+		{"trace", nil},
+		{"alert", nil},
 	}
 }
 
 func adminFields(a *Admin, tokenFile *string) []field {
 	return []field{
 		{"listen", text(&a.Listen)},
+		{"socket_mode", fileMode(&a.SocketMode)},
 		{"token_file", text(tokenFile)},
+		{"hosts", texts(&a.Hosts)},
+		{"write", flag(&a.Write)},
+		{"show_payload", flag(&a.ShowPayload)},
+		{"mask", texts(&a.Mask)},
+		{"undo_dir", text(&a.UndoDir)},
 	}
 }
 
@@ -113,6 +128,10 @@ func schema() []home {
 		{homeRoute, namesOf(routeFields(&fastcgi.Target{}))},
 		{homeBoth, namesOf(defaultsFields(&list))},
 		{homeSpool, namesOf(spoolFields(&spool.Options{}, &token))},
+		{homeTrace, namesOf(traceFields(&trace.Options{}, &token))},
+		{homeAlert, namesOf(alertFields(&c.Alert))},
+		{homeTarget, namesOf(targetFields(&alert.Target{}, &targetFiles{}))},
+		{homeRule, namesOf(ruleFields(&alert.Rule{}))},
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/BurntSushi/toml"
-
 	"sidecar/queue"
+
+	"github.com/BurntSushi/toml"
 )
 
 // field is one key a table may have, and what becomes of its value. The error of set says what is wanted.
@@ -71,7 +71,11 @@ func (t *table) unknown(name string, fields []field) {
 	t.bad[name] = true
 	shown := toml.Key{name}.String()
 	near := nearest(name, fields)
+	isTable := t.doc.children(t.keys[name]) != nil // [topics.x] is no option of another table
 	switch homes := homesOf(name); {
+	case isTable && near != "":
+		t.bad[near] = true // what it stands for is not missing as well
+		t.fault(name, fmt.Errorf("%s: unknown key, did you mean %s?", shown, near))
 	case homes != "":
 		t.fault(name, fmt.Errorf("%s: unknown key here, it belongs to %s", shown, homes))
 	case near != "":

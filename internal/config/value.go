@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"os"
 	"regexp"
 	"regexp/syntax"
 	"strconv"
 	"strings"
 	"time"
+
+	"sidecar/queue"
 )
 
 // The functions in this file return setters: each takes a value as the TOML decoder types it, puts it where dst
@@ -77,6 +80,32 @@ func integer[T int | int64](dst *T) func(any) error {
 	}
 }
 
+func fileMode(dst *os.FileMode) func(any) error {
+	return func(v any) error {
+		s, ok := v.(string)
+		n, err := strconv.ParseUint(s, 8, 32)
+		if !ok || err != nil || n > 0o777 {
+			return errors.New(`want a file's mode in octal digits and quotes, such as "0660"`)
+		}
+		*dst = os.FileMode(n)
+		return nil
+	}
+}
+
+func share(dst *float64) func(any) error {
+	return func(v any) error {
+		switch n := v.(type) {
+		case float64:
+			*dst = n
+		case int64:
+			*dst = float64(n)
+		default:
+			return errors.New("want a share from 0.0 to 1.0, without quotes")
+		}
+		return nil
+	}
+}
+
 func duration(dst *time.Duration) func(any) error {
 	return func(v any) error {
 		s, _ := v.(string)
@@ -89,6 +118,45 @@ func duration(dst *time.Duration) func(any) error {
 			return fmt.Errorf("want a duration with its unit, such as \"%ds\" or \"%dms\"", n, n)
 		}
 		return errors.New(`want a duration such as "30s"`)
+	}
+}
+
+func rate(dst *queue.Rate) func(any) error {
+	return func(v any) error {
+		s, ok := v.(string)
+		if !ok {
+			s = "none" // which says what is wanted
+		}
+		r, err := queue.ParseRate(s)
+		if err == nil {
+			*dst = r
+		}
+		return err
+	}
+}
+
+func windows(dst *[]queue.Window) func(any) error {
+	return func(v any) error {
+		array, ok := v.([]any)
+		if !ok {
+			return errors.New(`want an array of spans of the day, such as ["02:00-04:00", "Sat,Sun 00:00-24:00"]`)
+		}
+		if len(array) == 0 { // as if it were not there
+			*dst = nil
+			return nil
+		}
+		return entries(dst, array, window)
+	}
+}
+
+func window(dst *queue.Window) func(any) error {
+	return func(v any) error {
+		s, _ := v.(string)
+		w, err := queue.ParseWindow(s)
+		if err == nil {
+			*dst = w
+		}
+		return err
 	}
 }
 

@@ -213,7 +213,7 @@ func TestCutRepliesOnAClusterMakeNoScriptRunTwice(t *testing.T) {
 		}
 	}
 	eventually(t, 90*time.Second, func() error {
-		if n := len(r.runs("E")); n != len(r.pushed) {
+		if n := r.marked("E"); n != len(r.pushed) {
 			return fmt.Errorf("%d of %d jobs ended", n, len(r.pushed))
 		}
 		return nil

@@ -265,6 +265,10 @@ func memory(b *testing.B, pid int, name string) float64 {
 // logTable logs lines of a table in Markdown; `make bench-worker` puts them together.
 func logTable(b *testing.B, head string, lines ...string) {
 	b.Helper()
+	b.Log("\n" + tableOf(head, lines...))
+}
+
+func tableOf(head string, lines ...string) string {
 	rule := strings.Repeat("| --- ", strings.Count(head, "|")-1) + "|"
-	b.Log("\n" + strings.Join(append([]string{head, rule}, lines...), "\n"))
+	return strings.Join(append([]string{head, rule}, lines...), "\n")
 }

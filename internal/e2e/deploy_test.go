@@ -84,7 +84,7 @@ func TestDeploysUnderLoadRunEachJobOnceOnOneRelease(t *testing.T) {
 	p := s.start(s.config("", fmt.Sprintf("bootstrap = %q\n", filepath.Join(s.dir, "current/boot.php"))))
 	p.wantReady(10 * time.Second)
 	s.ready(0, jobs)
-	for len(s.runs("E")) < jobs {
+	for s.marked("E") < jobs {
 		<-time.After(deployEvery())
 		s.deploy()
 	}
@@ -114,6 +114,7 @@ func TestDeploysUnderLoadRunEachJobOnceOnOneRelease(t *testing.T) {
 }
 
 func TestReloadRenewsTheCodeThatNobodyCanSeeChange(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, 2)
 	pidFile := filepath.Join(s.dir, "sidecar.pid")
 	config := s.config(fmt.Sprintf("pid_file = %q", pidFile), fmt.Sprintf("bootstrap = %q\n", filepath.Join(s.dir, "current/boot.php")))

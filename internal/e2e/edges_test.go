@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"sidecar/internal/testenv"
 )
 
@@ -110,38 +112,43 @@ if (!empty($job['fails'])) { throw new RuntimeException('after all that'); }`)
 	}
 }
 
-// A text of 20 MB is promoted, claimed, run, retried, buried, replayed and done, and stays the same to the last byte.
-func TestATextOf20MegabytesGoesAllTheWay(t *testing.T) { eachMode(t, hugeText) }
+// A text of many megabytes, 20 at full length, is promoted, claimed, run, retried, buried, replayed and done, and stays the
+// same to the last byte.
+func TestATextOfManyMegabytesGoesAllTheWay(t *testing.T) { eachMode(t, hugeText) }
 
 func hugeText(t *testing.T, mode string) {
 	t.Helper()
-	t.Parallel()
+	const patience = 3 * time.Minute // beside others Redis may need longer than a timeout, and the job then comes back
 	r := newRigWith(t, testenv.FPMOptions{Children: 2})
 	r.mode, r.script = mode, "large.php"
 	r.write(r.script, `<?php return function (array $job, string $text): void {
     file_put_contents(__DIR__ . '/runs.log', 'S ' . $job['uuid'] . '-' . md5($job['payload']) . "\n", FILE_APPEND);
     if (!isset($job['replayed_at'])) { throw new RuntimeException('not yet'); }
 };`)
+	patient := *r.rdb.Options() // tens of megabytes take their time on a busy machine
+	patient.ReadTimeout, patient.WriteTimeout = time.Minute, time.Minute
+	r.rdb = redis.NewClient(&patient)
+	t.Cleanup(func() { _ = r.rdb.Close() })
 	config := r.config("", "retry = [\"50ms\"]\nmemory_limit = \"1G\"")
 	p := r.start(config)
-	p.wantReady(10 * time.Second)
-	payload := strings.Repeat("超时关单 ", 20<<20/13)
+	p.wantReady(20 * time.Second)
+	payload := strings.Repeat("超时关单 ", min(20, 4+2*scale())<<20/13)
 	r.push(`{"uuid":"large","retry":0,"payload":"` + payload + `"}`)
-	records := r.wantDead(1, time.Minute)
+	records := r.wantDead(1, patience)
 	if got := records[0]; got.Job.UUID != "large" || got.Job.Retry != 2 || got.Error != "not yet" {
 		t.Fatalf("dead holds %s with %d tries: %s", got.Job.UUID, got.Job.Retry, got.Error)
 	}
-	if mode == "worker" { // what no frame takes fails with a word of what to do
+	if mode == "worker" && scale() > 7 { // what no frame takes fails with a word of what to do
 		r.push(`{"uuid":"larger","payload":"` + payload + payload + `"}`)
-		records = r.wantDead(2, time.Minute)
+		records = r.wantDead(2, patience)
 		if got := records[1]; got.Job.UUID != "larger" || !strings.Contains(got.Error, `use mode = "request"`) {
 			t.Errorf("%s is dead for %q", got.Job.UUID, got.Error)
 		}
 	}
-	if out, err := exec.Command(binary, "replay", topic, "--limit", "1", "-c", config).CombinedOutput(); err != nil {
+	if out, err := exec.Command(binary, "replay", topic, "--limit", "1", "-c", config, "--undo-dir", t.TempDir()).CombinedOutput(); err != nil {
 		t.Fatalf("replay: %v\n%s", err, out)
 	}
-	eventually(t, time.Minute, func() error {
+	eventually(t, patience, func() error {
 		if d := r.depths(); d.pool+d.ready+d.running != 0 {
 			return fmt.Errorf("keys hold %+v", d)
 		}
@@ -233,15 +240,15 @@ func unkillable(t *testing.T, mode string) {
 	r.produce(30, 0, 0, 10)
 	eventually(t, 20*time.Second, func() error {
 		switch d := r.depths(); {
-		case len(r.runs("E")) != 30 || d.ready+d.pool != 0:
-			return fmt.Errorf("%d of the others have ended, keys hold %+v", len(r.runs("E")), d)
+		case r.marked("E") != 30 || d.ready+d.pool != 0 || d.running != 1: // the last one may not be settled yet
+			return fmt.Errorf("%d of the others have ended, keys hold %+v", r.marked("E"), d)
 		case p.count("cannot be stopped") == 0:
 			return fmt.Errorf("nothing says that a script cannot be stopped")
 		}
 		return nil
 	})
-	if d := r.depths(); d.running != 1 || r.runs("S")["endless"] != 1 {
-		t.Errorf("keys hold %+v after %d runs, want the endless job under its lease, run once", d, r.runs("S")["endless"])
+	if n := r.runs("S")["endless"]; n != 1 {
+		t.Errorf("the endless job, which is under its lease, was run %d times, want once", n)
 	}
 	eventually(t, 30*time.Second, func() error {
 		if d := r.depths(); d.running != 0 || d.pool != 1 || p.count("abandoned, may still run")+p.count("is abandoned") == 0 {

@@ -104,6 +104,7 @@ func calls(t testing.TB, s *testenv.RedisServer) int {
 func (r *rig) verb(code int, config, name string, args ...string) string {
 	r.t.Helper()
 	cmd := exec.Command(binary, append([]string{name, "-c", config}, args...)...)
+	cmd.Dir = r.t.TempDir() // where undo files go
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != code {
 		r.t.Fatalf("%s: %v, want exit %d\n%s", name, err, code, out)

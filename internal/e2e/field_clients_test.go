@@ -56,7 +56,9 @@ func TestTheDocumentedACLRuleIsEnough(t *testing.T) {
 			t.Errorf("%d log lines tell of missing rights, want none", n)
 		}
 		for _, args := range [][]string{{"status"}, {"replay", topic}, {"push", topic, `{"uuid":"pushed"}`}} {
-			if out, err := exec.Command(binary, append(args, "-c", config)...).CombinedOutput(); err != nil {
+			cmd := exec.Command(binary, append(args, "-c", config)...)
+			cmd.Dir = t.TempDir() // where undo files go
+			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v: %v\n%s", args, err, out)
 			}
 		}
@@ -128,7 +130,7 @@ func TestARedisFullOfClientsIsWaitedFor(t *testing.T) {
 	if n := r.retried(); n != 10 {
 		t.Errorf("%d runs had a try counted, want the 10 that failed once", n)
 	}
-	if n := p.count("level=WARN") + p.count("level=ERROR"); n > 300 {
+	if n := p.count("level=WARN") + p.count("level=ERROR"); n > 100 { // one each, not one a try
 		t.Errorf("%d warnings and errors", n)
 	}
 }

@@ -175,7 +175,8 @@ func isControl(c rune) bool {
 	return c < ' ' && c != '\n' && c != '\t' || c >= 0x7f && c < 0xa0 || c == 0x202e
 }
 
-// wantOnlyKnownKeys checks that there is no key beyond the topic's and the marks of the jobs' own uuids.
+// wantOnlyKnownKeys checks that there is no key beyond the topic's, the marks of the jobs' own uuids, and what sidecars tell
+// of themselves, which holds no job's words.
 func (r *rig) wantOnlyKnownKeys() {
 	r.t.Helper()
 	allowed := map[string]bool{"delay:dead:" + topic: true}
@@ -187,7 +188,12 @@ func (r *rig) wantOnlyKnownKeys() {
 		r.t.Fatal(err)
 	}
 	for _, key := range keys {
-		if !allowed[key] {
+		switch {
+		case ofPulse("", key):
+			if told := fmt.Sprint(r.rdb.HGetAll(context.Background(), key).Val()); strings.Contains(told, evil) {
+				r.t.Errorf("%s tells %q", key, told)
+			}
+		case !allowed[key]:
 			r.t.Errorf("a key that no contract knows: %q", key)
 		}
 	}
@@ -203,7 +209,9 @@ func (r *rig) wantOnlyKnownKeys() {
 func (r *rig) wantQuietVerbs(config string) {
 	r.t.Helper()
 	for _, args := range [][]string{{"status"}, {"status", "--json"}, {"replay", topic, "--dry-run"}, {"replay", topic, "--limit", "3"}} {
-		out, err := exec.Command(binary, append(args, "-c", config)...).CombinedOutput()
+		cmd := exec.Command(binary, append(args, "-c", config)...)
+		cmd.Dir = r.t.TempDir() // where undo files go
+		out, err := cmd.CombinedOutput()
 		if err != nil || len(out) == 0 {
 			r.t.Errorf("%v: %v\n%s", args, err, out)
 		}

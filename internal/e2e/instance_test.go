@@ -216,3 +216,10 @@ func (p *instance) wantNotReady(reason string, within time.Duration) {
 		return nil
 	})
 }
+
+// address is where its admin server listens, "" while that is not known.
+func (p *instance) address() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.admin
+}

@@ -9,13 +9,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 func TestBesideTheLegacyConsumerEveryJobRunsOnce(t *testing.T) { eachMode(t, besideTheLegacyConsumer) }
 
 func besideTheLegacyConsumer(t *testing.T, mode string) {
 	t.Helper()
-	const jobs = 4000
+	jobs := scaledTo(4000, 1200)
 	r := newRig(t, 4)
 	r.mode = mode
 	p := r.start(r.config("", ""))
@@ -43,9 +45,10 @@ func besideTheLegacyConsumer(t *testing.T, mode string) {
 }
 
 func TestGoingBackTheLegacyConsumerFinishesWhatTheSidecarRetried(t *testing.T) {
+	t.Parallel()
 	const jobs, failEvery = 200, 4
 	r := newRig(t, 4)
-	p := r.start(r.config("", `retry = ["3s"]`))
+	p := r.start(r.config("", `retry = ["1h"]`))
 	r.produce(jobs, 0, failEvery, 0)
 	eventually(t, 30*time.Second, func() error {
 		if d := r.depths(); d.pool != jobs/failEvery || d.ready+d.running != 0 {
@@ -55,11 +58,26 @@ func TestGoingBackTheLegacyConsumerFinishesWhatTheSidecarRetried(t *testing.T) {
 	})
 	p.signal(syscall.SIGTERM)
 	p.wantExit(0, 10*time.Second)
+	r.letAllBeDue()
 
 	legacyLog := r.startLegacy()
 	r.wantEmpty(30 * time.Second)
 	if got := len(legacyRuns(t, legacyLog)); got != jobs/failEvery {
 		t.Errorf("the legacy consumer ran %d jobs, want the %d that had failed", got, jobs/failEvery)
+	}
+}
+
+// letAllBeDue makes all jobs in the pool due, as time would.
+func (r *rig) letAllBeDue() {
+	r.t.Helper()
+	entries, err := r.rdb.ZRange(r.t.Context(), "delay:pool:"+topic, 0, -1).Result()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, text := range entries {
+		if err := r.rdb.ZAddXX(r.t.Context(), "delay:pool:"+topic, redis.Z{Score: 1, Member: text}).Err(); err != nil {
+			r.t.Fatal(err)
+		}
 	}
 }
 

@@ -112,18 +112,6 @@ func (r *rig) wantRuns(mark string, want int, within time.Duration) {
 	})
 }
 
-// order returns the job_ids of the runs that left that mark, in the order in which they did.
-func (r *rig) order(mark string) []string {
-	r.t.Helper()
-	var ids []string
-	for _, line := range r.ran("runs.log") {
-		if id, ok := strings.CutPrefix(line, mark+" "); ok {
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}
-
 // ran returns the lines of what the handlers wrote.
 func (r *rig) ran(file string) []string {
 	r.t.Helper()

@@ -32,12 +32,13 @@ var needed = []string{"evalsha", "eval", "llen", "lrange", "time"}
 // oldCommands are what our scripts may use on Redis 3.2. LPOS came later, and they only try it.
 var oldCommands = []string{
 	"TIME", "ZADD", "ZREM", "ZREMRANGEBYRANK", "ZREMRANGEBYSCORE", "ZRANGE", "ZRANGEBYSCORE", "ZSCORE", "ZCARD", "ZCOUNT",
-	"LLEN", "LRANGE", "LINDEX", "LTRIM", "LREM", "LPUSH", "RPUSH", "LPOP", "GET", "MGET", "SET", "DEL",
+	"LLEN", "LRANGE", "LINDEX", "LSET", "LTRIM", "LREM", "LPUSH", "RPUSH", "LPOP", "GET", "MGET", "SET", "DEL",
+	"HLEN", "HGET", "HGETALL", "HSET", "HDEL",
 }
 
 var (
 	scriptCall  = regexp.MustCompile(`redis\.(p?call)\('([A-Z]+)'`)
-	scriptWrite = regexp.MustCompile(`'(ZADD|ZREM|ZREMRANGEBY[A-Z]+|LTRIM|LREM|LPUSH|RPUSH|LPOP|SET|DEL)'`)
+	scriptWrite = regexp.MustCompile(`'(ZADD|ZREM|ZREMRANGEBY[A-Z]+|LTRIM|LREM|LPUSH|RPUSH|LPOP|SET|DEL|HSET|HDEL)'`)
 	beforeCalls = regexp.MustCompile(`(?s)^.*?redis\.p?call`)
 )
 

@@ -12,7 +12,7 @@ import (
 // Thirty topics with half a dozen steps each meet the same outage: nobody reads it two hundred times.
 func TestAnOutageIsToldOnceForAllTopics(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2)
+	r := newLastingRig(t, 2)
 	var others strings.Builder
 	for i := range 29 {
 		fmt.Fprintf(&others, "[topic.other%d]\nscript = %q\n", i, filepath.Join(r.dir, r.script))

@@ -10,6 +10,7 @@ func TestWithFPMDownNothingIsClaimedOrCounted(t *testing.T) { eachMode(t, withFP
 
 func withFPMDown(t *testing.T, mode string) {
 	t.Helper()
+	t.Parallel()
 	const jobs = 200
 	r := newRig(t, 4)
 	r.mode = mode
@@ -37,6 +38,7 @@ func withFPMDown(t *testing.T, mode string) {
 }
 
 func TestFPMStoppedUnderLoadLosesAndCountsOnlyWhatItCut(t *testing.T) {
+	t.Parallel()
 	const jobs = 400
 	r := newRig(t, 4)
 	r.produce(jobs, 0, 0, 20)
@@ -55,13 +57,13 @@ func TestRedisRestartedUnderLoadLosesNothing(t *testing.T) { eachMode(t, redisRe
 
 func redisRestarted(t *testing.T, mode string) {
 	t.Helper()
-	const jobs = 2000
-	r := newRig(t, 4)
+	jobs := scaledTo(2000, 600)
+	r := newLastingRig(t, 4)
 	r.mode = mode
 	p := r.start(r.config("", `lease = "3s"`))
-	r.produce(jobs, 1000, 0, 2)
+	r.produce(jobs, 500, 0, 4)
 	for range 3 {
-		r.wantStarted(len(r.runs("S")) + 50)
+		r.wantStarted(r.marked("S") + 50)
 		r.redis.Restart()
 	}
 	r.wantEmpty(time.Minute)
@@ -75,7 +77,7 @@ func redisRestarted(t *testing.T, mode string) {
 func (r *rig) wantStarted(n int) {
 	r.t.Helper()
 	eventually(r.t, 30*time.Second, func() error {
-		if got := len(r.runs("S")); got < n {
+		if got := r.marked("S"); got < n {
 			return fmt.Errorf("%d jobs started, want %d", got, n)
 		}
 		return nil

@@ -32,6 +32,7 @@ func (r *rig) atOnce() (most int) {
 }
 
 func TestReloadedChildrenAreCountedOnce(t *testing.T) {
+	t.Parallel()
 	const jobs = 60
 	r := newRig(t, 12) // FPM itself would run twelve
 	base := r.config("", "")
@@ -60,6 +61,7 @@ func TestReloadedChildrenAreCountedOnce(t *testing.T) {
 }
 
 func TestSeriesOfARemovedTopicAreGone(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2)
 	config := r.config("", "")
 	text, err := os.ReadFile(config)
@@ -83,6 +85,7 @@ func TestSeriesOfARemovedTopicAreGone(t *testing.T) {
 }
 
 func TestHangupMendsTheBridge(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2)
 	p := r.start(r.config("", ""))
 	p.wantReady(10 * time.Second)
@@ -109,6 +112,7 @@ func TestHangupMendsTheBridge(t *testing.T) {
 
 // An idle sidecar says that it could not run a job before it has to.
 func TestAnIdleSidecarIsNotReadyWithoutFPM(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2)
 	p := r.start(r.config("", ""))
 	p.wantReady(10 * time.Second)

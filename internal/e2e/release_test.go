@@ -80,7 +80,7 @@ func termUnderLoad(t *testing.T, mode string) {
 	p.signal(syscall.SIGTERM)
 	p.wantNotReady("stopping", time.Second)
 	p.wantExit(0, 8*time.Second)
-	if s, e := len(r.runs("S")), len(r.runs("E")); s != children || e != children {
+	if s, e := r.marked("S"), r.marked("E"); s != children || e != children {
 		t.Errorf("%d started, %d ended; want the %d in hand and no others", s, e, children)
 	}
 	if d := r.depths(); d.running != 0 || d.pool+d.ready != jobs-children {

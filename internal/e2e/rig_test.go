@@ -37,10 +37,16 @@ type rig struct {
 	redisURL string
 	mode     string // the topic's
 	script   string // the topic's, in dir; "" for one that configures a call
+	log      runLog
 }
 
-// newRig is a shop whose Redis forgets nothing, for tests that kill it.
 func newRig(t testing.TB, children int) *rig {
+	t.Helper()
+	return newRigWith(t, testenv.FPMOptions{Children: children})
+}
+
+// newLastingRig is a shop whose Redis forgets nothing, for tests that end it. It waits for its disk at every write.
+func newLastingRig(t testing.TB, children int) *rig {
 	t.Helper()
 	return newRigWith(t, testenv.FPMOptions{Children: children}, "appendonly yes", "appendfsync always")
 }
@@ -59,6 +65,7 @@ func newRigOn(t testing.TB, opts testenv.FPMOptions, server *testenv.RedisServer
 		redis: server,
 	}
 	r.rdb, r.redisURL = r.redis.Client(), r.redis.URL()
+	r.log = runLog{path: filepath.Join(r.dir, "runs.log"), marks: make(map[string]*marks)}
 	r.copyScript("record.php")
 	for _, name := range []string{"runs.log", "retried.log"} { // FPM's children are another user
 		r.write(name, "")
@@ -127,22 +134,6 @@ func (r *rig) produce(count, spreadMS, failEvery, sleepMS int) []string {
 	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 }
 
-// runs counts the marks of each uuid in the handler's own log: "S" for started, "E" for ended.
-func (r *rig) runs(mark string) map[string]int {
-	r.t.Helper()
-	b, err := os.ReadFile(filepath.Join(r.dir, "runs.log"))
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	counts := make(map[string]int)
-	for line := range strings.Lines(string(b)) {
-		if uuid, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), mark+" "); ok {
-			counts[uuid]++
-		}
-	}
-	return counts
-}
-
 // retried returns how many runs had a try counted.
 func (r *rig) retried() int {
 	r.t.Helper()
@@ -176,6 +167,12 @@ func (r *rig) wantEmpty(within time.Duration) {
 		}
 		return nil
 	})
+}
+
+// ofPulse says whether a key holds how the sidecars do and what they did, and no job. They write them a second after their
+// start, and as minutes end.
+func ofPulse(prefix, key string) bool {
+	return key == prefix+"sidecar:alive" || strings.HasPrefix(key, prefix+"sidecar:minutes:")
 }
 
 // eventually polls check until it returns nil, and fails the test with its last error after within.

@@ -127,7 +127,7 @@ func TestTheRunningSidecarDrainsItsSpool(t *testing.T) {
 	r.spool("delay:pool:"+topic, jobs/2, jobs/2)
 	p = r.start(config)
 	eventually(t, time.Minute, func() error {
-		if n := len(r.runs("S")); n != jobs {
+		if n := r.marked("S"); n != jobs {
 			return fmt.Errorf("%d of %d jobs ran", n, jobs)
 		}
 		_, body, err := p.get("/metrics")

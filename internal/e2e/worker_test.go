@@ -32,20 +32,23 @@ func scale() int {
 
 func scaled(jobs int) int { return jobs * scale() }
 
+// scaledTo is scaled, up to what the test has at full length.
+func scaledTo(most, jobs int) int { return min(most, scaled(jobs)) }
+
 // deployEvery is a second at full length.
 func deployEvery() time.Duration {
 	return min(time.Second, time.Duration(150+50*scale())*time.Millisecond)
 }
 
 func TestKilledWorkersAndRestartsOfFPMLoseNothing(t *testing.T) {
-	jobs := scaled(2000)
+	jobs := scaled(1200)
 	r := newRig(t, 4)
 	r.mode, r.script = "worker", "troubled.php"
 	r.copyScript(r.script)
 	p := r.start(r.config("", "lease = \"5s\"\nretry = [\"100ms\"]\nmax_crashes = 50\n"))
 	p.wantReady(10 * time.Second)
 	r.produce(jobs, 0, 0, 0)
-	for kind := 0; len(r.runs("E")) < jobs; kind++ {
+	for kind := 0; r.marked("E") < jobs; kind++ {
 		<-time.After(rand.N(200 * time.Millisecond))
 		switch kind % 8 {
 		case 3:
@@ -78,7 +81,7 @@ func TestKilledWorkersAndRestartsOfFPMLoseNothing(t *testing.T) {
 }
 
 func TestAPoisonedJobEndsInDeadAndHarmsNoOther(t *testing.T) {
-	jobs := scaled(1000)
+	jobs := scaled(500)
 	const maxCrashes = 2
 	r := newRig(t, 4)
 	r.mode, r.script = "worker", "troubled.php"
@@ -86,7 +89,7 @@ func TestAPoisonedJobEndsInDeadAndHarmsNoOther(t *testing.T) {
 	p := r.start(r.config("", fmt.Sprintf("retry = [\"50ms\"]\nmax_crashes = %d\n", maxCrashes)))
 	p.wantReady(10 * time.Second)
 	r.push(`{"uuid":"poison","poison":true,"retry":0}`)
-	r.produce(jobs, 1000, 0, 0)
+	r.produce(jobs, 500, 0, 0)
 
 	eventually(t, time.Minute, func() error {
 		if d := r.depths(); d.pool+d.ready+d.running != 0 || d.dead != 1 {
@@ -117,7 +120,7 @@ func TestAPoisonedJobEndsInDeadAndHarmsNoOther(t *testing.T) {
 }
 
 func TestALeakIsBoundedByRecycling(t *testing.T) {
-	jobs := scaled(2500)
+	jobs := scaled(1500)
 	const most = 32 << 10 // KB
 	r := newRig(t, 2)
 	r.mode, r.script = "worker", "leaking.php"
@@ -153,6 +156,7 @@ func (r *rig) runVerb(args ...string) string {
 }
 
 func TestTryInModeWorkerRunsOneJobAndLeavesNoWorker(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 1) // a worker that stayed would hold the only child
 	r.mode = "worker"
 	config := r.config("", "")
@@ -168,19 +172,19 @@ func TestTryInModeWorkerRunsOneJobAndLeavesNoWorker(t *testing.T) {
 }
 
 func TestReloadsHandOverResidentWorkersWithoutLosingAJob(t *testing.T) {
-	const jobs = 3000
+	jobs := scaledTo(3000, 1500)
 	r := newRig(t, 4)
 	r.mode = "worker"
 	config := r.config("", "")
 	p := r.start(config)
 	p.wantReady(10 * time.Second)
-	r.produce(jobs, 0, 0, 2)
+	r.produce(jobs, 0, 0, 5)
 	base, err := os.ReadFile(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 5 {
-		r.wantStarted(len(r.runs("S")) + 50)
+		r.wantStarted(r.marked("S") + 50)
 		r.write("sidecar.toml", string(base)+fmt.Sprintf("workers = %d\n", 3+i%2))
 		p.reload(i + 1)
 		if used := p.metric(`sidecar_fpm_slots_used{pool="default"}`); used > 4 {

@@ -102,6 +102,8 @@ func TestOnlyWhatHitTheRunExplainsIt(t *testing.T) {
 		"the other one was":                           {mark{effect: sidecarKilled, who: "b", from: at(1012), to: at(1013)}, false},
 		"long after it":                               {mark{effect: sidecarKilled, who: "a", from: at(2500), to: at(2501)}, false},
 		"before it":                                   {mark{effect: sidecarKilled, who: "a", from: at(990), to: at(999)}, false},
+		"frozen until right before it":                {mark{effect: sidecarFrozen, who: "a", from: at(990), to: at(999)}, true},
+		"frozen until long before it":                 {mark{effect: sidecarFrozen, who: "a", from: at(990), to: at(-1010)}, false},
 		"frozen from before it until now":             {mark{effect: sidecarFrozen, who: "a", from: at(990)}, true},
 		"its child was killed":                        {mark{effect: childKilled, pid: 7, from: at(1005), to: at(1005)}, true},
 		"another child was":                           {mark{effect: childKilled, pid: 8, from: at(1005), to: at(1005)}, false},

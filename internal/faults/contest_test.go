@@ -42,16 +42,24 @@ func contests() []contest {
 }
 
 func TestTheOldConsumerLosesWhatTheSidecarDoesNot(t *testing.T) {
-	z := theSize(t)
-	jobs := min(z.jobs, 3000)
-	var list []contest
+	z, seed := theSize(t), theSeed(t)
+	list := contests()
+	t.Run("contests", func(t *testing.T) { // ends when all of them have
+		for i := range list {
+			c := &list[i]
+			c.Jobs, c.rng = min(z.jobs, 3000), rand.New(rand.NewPCG(seed, uint64(i)))
+			t.Run(c.Fault, func(t *testing.T) {
+				if !z.long {
+					t.Parallel()
+				}
+				c.run(t)
+				t.Logf("%d jobs, %d strikes, %d done, %d lost, %d doubled", c.Jobs, c.Strikes, c.Done, c.Lost, c.Doubled)
+			})
+		}
+	})
 	lost := 0
-	for _, c := range contests() {
-		c.Jobs, c.rng = jobs, rand.New(rand.NewPCG(theSeed(t), uint64(len(list))))
-		c.run(t)
+	for _, c := range list {
 		lost += c.Lost
-		list = append(list, c)
-		t.Logf("%s: %d jobs, %d strikes, %d done, %d lost, %d doubled", c.Fault, c.Jobs, c.Strikes, c.Done, c.Lost, c.Doubled)
 	}
 	if lost == 0 {
 		t.Error("the old consumer has lost nothing: the harness does not see losses")

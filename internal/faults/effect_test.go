@@ -69,7 +69,11 @@ const settleTime = time.Second
 // explains reports whether the effect may be why the run, although it ended, was not settled by the time its job started
 // again. It must have hit the one who ran it, between the start of the run and its settling.
 func (m mark) explains(r run) bool {
-	if r.who == old || m.from.After(r.end.Add(settleTime)) || !m.to.IsZero() && m.to.Before(r.start) {
+	to := m.to
+	if m.effect == sidecarFrozen {
+		to = to.Add(settleTime) // what it held then it starts with the little that is left of the leases
+	}
+	if r.who == old || m.from.After(r.end.Add(settleTime)) || !m.to.IsZero() && to.Before(r.start) {
 		return false
 	}
 	switch m.effect {

@@ -52,7 +52,7 @@ retry = ["20ms", "0s"]
 key = "queue:prod:acked"
 dead = "queue:prod:dead_acked"
 mode = "worker"
-idle_timeout = "1s"
+idle_timeout = "300ms"
 idempotency = "on"
 `, shards)
 

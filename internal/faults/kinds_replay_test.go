@@ -17,7 +17,7 @@ func replayKilled() kind {
 
 func killReplay(ctx context.Context, s *shop) error {
 	for _, topic := range topics {
-		cmd := exec.CommandContext(ctx, binary, "replay", "-c", s.any().config, "--limit", "1000", topic)
+		cmd := exec.CommandContext(ctx, binary, "replay", "-c", s.any().config, "--limit", "1000", topic, "--undo-dir", s.dir)
 		if err := cmd.Start(); err != nil {
 			return fmt.Errorf("replay: %w", err)
 		}

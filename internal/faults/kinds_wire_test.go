@@ -87,12 +87,14 @@ func refuseConnections(ctx context.Context, s *shop) error {
 	return nil
 }
 
-// cutScripts cuts some calls of every script at a step, one script after the other.
+// cutScripts cuts some calls of every script at a step, one script after the other, until there was one.
 func cutScripts(when step) func(context.Context, *shop) error {
 	return func(ctx context.Context, s *shop) error {
 		made := 0
-		for _, script := range scripts {
-			made += s.cutSome(ctx, script, when, 1+s.rng.IntN(4))
+		for end := time.Now().Add(readyWithin); made == 0 && time.Now().Before(end) && ctx.Err() == nil; {
+			for _, script := range scripts {
+				made += s.cutSome(ctx, script, when, 1+s.rng.IntN(4))
+			}
 		}
 		if made == 0 && ctx.Err() == nil {
 			return errors.New("no call was cut")

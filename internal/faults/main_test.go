@@ -10,4 +10,7 @@ import (
 // binary is the sidecar under test, built once by TestMain.
 var binary string
 
-func TestMain(m *testing.M) { os.Exit(testenv.RunWithSidecar(m, &binary)) }
+func TestMain(m *testing.M) {
+	testenv.MoreAtOnce()
+	os.Exit(testenv.RunWithSidecar(m, &binary))
+}

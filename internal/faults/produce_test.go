@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	backlog  = 400 // the producer keeps about so many jobs due, so that there is work at every moment
+	backlog  = 400 // so many jobs due at most, so that there is work at every moment and an end of it
 	perWrite = 50  // jobs, in one transaction
 	spreadMS = 200 // a third of the jobs is due within so long, the others at once
 )
@@ -19,8 +19,9 @@ const (
 // producer writes jobs as PHP shops do. It writes no job twice: when Redis has not said that it took a
 // transaction, its jobs are not sure, and the next ones follow.
 type producer struct {
-	s    *shop
-	rate int // jobs a second; 0 = as many as keep the backlog
+	s       *shop
+	rate    int // jobs a second at most; 0 = as many as keep the backlog
+	backlog int // jobs due at most; 0 = any number
 
 	mu      sync.Mutex
 	written map[string]job // guarded by mu, by uuid
@@ -59,11 +60,14 @@ func (p *producer) run(ctx context.Context) {
 }
 
 func (p *producer) wanted(ctx context.Context, first int, begin time.Time) bool {
-	if p.rate > 0 {
-		return float64(p.count()-first) < time.Since(begin).Seconds()*float64(p.rate)
+	if p.rate > 0 && float64(p.count()-first) >= time.Since(begin).Seconds()*float64(p.rate) {
+		return false
+	}
+	if p.backlog == 0 {
+		return true
 	}
 	depth, err := p.s.depths(ctx)
-	return err == nil && depth < backlog
+	return err == nil && depth < int64(p.backlog)
 }
 
 // write writes the next n jobs in one transaction.

@@ -16,12 +16,15 @@ import (
 // size is how long a run of one kind is: it ends when there were both so many jobs and so many strikes.
 type size struct {
 	jobs, strikes int
+	rate          int  // jobs a second while faults strike; 0 = as many as the shop can do
+	warm, quick   int  // jobs before any fault, and such as do nothing
 	long          bool // by hand, one kind at a time: the promises about time are held to
 }
 
-// theSize is that of FAULTS_JOBS and FAULTS_STRIKES, or the short form.
+// theSize is that of FAULTS_JOBS and FAULTS_STRIKES, or the short form. That one leaves the machine some room: its kinds
+// strike side by side, and beside the tests of other packages.
 func theSize(t testing.TB) size {
-	z := size{jobs: 300, strikes: 3}
+	z := size{jobs: 300, strikes: 2, rate: 150, warm: 100, quick: 500}
 	for name, field := range map[string]*int{"FAULTS_JOBS": &z.jobs, "FAULTS_STRIKES": &z.strikes} {
 		text := os.Getenv(name)
 		if text == "" {
@@ -32,6 +35,9 @@ func theSize(t testing.TB) size {
 			t.Fatalf("%s=%s: want a number of at least 1", name, text)
 		}
 		*field, z.long = n, true
+	}
+	if z.long {
+		z.rate, z.warm, z.quick = 0, 600, 4000
 	}
 	return z
 }
@@ -92,7 +98,8 @@ func runKind(t *testing.T, k kind, z size, seed uint64) outcome {
 	begin := time.Now()
 	o := outcome{Kind: k.name, About: k.about}
 	s := newShop(t, k, seed)
-	s.warmUp()
+	s.warmUp(z)
+	s.jobs.rate = z.rate
 	var err error
 	if o.Before, err = s.idleUsage(); err != nil {
 		t.Fatal(err)
@@ -142,12 +149,12 @@ func runKind(t *testing.T, k kind, z size, seed uint64) outcome {
 
 // warmUp has every child, connection and goroutine in use once, so that what the shop holds afterwards is what it needs.
 // Quick jobs come all at once: the sidecars keep a goroutine for each that they ever claimed ahead at a time.
-func (s *shop) warmUp() {
+func (s *shop) warmUp(z size) {
 	s.t.Helper()
 	ctx := s.t.Context()
-	s.jobs.write(ctx, 600)
+	s.jobs.write(ctx, z.warm)
 	pipe := s.rdb.Pipeline()
-	for i := range 4000 {
+	for i := range z.quick {
 		pipe.RPush(ctx, "delay:ready:"+topicWorker, fmt.Sprintf(`{"uuid":"warm-%d","fate":"warm","us":0}`, i))
 	}
 	if _, err := pipe.Exec(ctx); err != nil {

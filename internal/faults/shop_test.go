@@ -80,7 +80,7 @@ func newShop(t testing.TB, k kind, seed uint64) *shop {
 	}
 	s.old = s.startOld("--visible-ms=3000", "--back-ms=200", "--handler=usleep:1000")
 	s.ledger = newLedger(t, filepath.Join(s.dir, "ledger"), s.old.logs)
-	s.jobs = &producer{s: s, written: make(map[string]job)}
+	s.jobs = &producer{s: s, backlog: backlog, written: make(map[string]job)}
 	return s
 }
 

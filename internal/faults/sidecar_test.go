@@ -94,7 +94,7 @@ idempotency = "on"
 
 [topic.worker]
 mode = "worker"
-idle_timeout = "1s"
+idle_timeout = "300ms"
 
 [topic.shared]
 %s`, level, p.redis, p.s.fpm.Listen, childrenEach, p.bridge, filepath.Join(p.s.dir, "jobs-"+p.name+".php"), 60000+p.changes, listTables)

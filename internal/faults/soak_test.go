@@ -40,9 +40,9 @@ func TestASoakLeavesMemoryFlat(t *testing.T) {
 	begin, k := time.Now(), mixture(kinds())
 	o := outcome{Kind: "soak", About: k.about}
 	s := newShop(t, k, theSeed(t))
-	s.warmUp()
+	s.warmUp(size{warm: 600, quick: 4000})
 	s.spared = s.sidecars[0]
-	s.jobs.rate = soakRate
+	s.jobs.rate, s.jobs.backlog = soakRate, 0
 	ctx, stop := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { s.jobs.run(ctx) })

@@ -122,15 +122,24 @@ func (f *FPM) Start() {
 
 // Stop ends the master and its children at once. A second call does nothing.
 func (f *FPM) Stop() {
-	f.signal(syscall.SIGTERM)
-	if f.cmd != nil {
+	if f.cmd == nil {
+		return
+	}
+	again := time.NewTicker(250 * time.Millisecond) // a master that just starts anew may miss the first
+	defer again.Stop()
+	given := time.After(10 * time.Second)
+	for ended := false; !ended; {
+		f.signal(syscall.SIGTERM)
 		select {
 		case <-f.done:
-		case <-time.After(10 * time.Second):
+			ended = true
+		case <-given:
+			ended = true
+		case <-again.C:
 		}
-		_ = syscall.Kill(-f.cmd.Process.Pid, syscall.SIGKILL) // whoever outlived the master
-		<-f.done
 	}
+	_ = syscall.Kill(-f.cmd.Process.Pid, syscall.SIGKILL) // whoever outlived the master
+	<-f.done
 	f.cmd = nil
 }
 

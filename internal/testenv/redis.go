@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -75,15 +76,20 @@ func Sentinel(t testing.TB, master *RedisServer, name string) *RedisServer {
 	return start(t, []string{"--sentinel"}, fmt.Sprintf("sentinel monitor %s %s %s 1", name, host, port))
 }
 
-// FreeAddr returns an address on this machine where nobody listens.
+// FreeAddr returns an address on this machine where nobody listens. Its port is below those that Linux gives to
+// connections: one of these may be taken by the time that somebody listens.
 func FreeAddr(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", 10_000+rand.IntN(22_000)))
+		if err != nil {
+			continue
+		}
+		defer func() { _ = l.Close() }()
+		return l.Addr().String()
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	t.Fatal("no free port below 32000")
+	return ""
 }
 
 // URL returns the server's address as the sidecar's configuration spells it.

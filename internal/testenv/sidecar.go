@@ -17,7 +17,8 @@ func RunWithSidecar(m *testing.M, binary *string) int {
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // in the worst case it stays
 	*binary = filepath.Join(dir, "sidecar")
-	build := exec.Command("go", "build", "-o", *binary, "sidecar")
+	build := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-o", *binary, "sidecar") // as make build does
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build the sidecar: %v\n%s", err, out)
 		return 1

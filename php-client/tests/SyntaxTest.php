@@ -40,7 +40,7 @@ final class SyntaxTest extends TestCase
     public static function files(): array
     {
         $root = \dirname(__DIR__);
-        $files = [[$root . '/autoload.php'], [$root . '/bridge.php'], [$root . '/spool.php']];
+        $files = [[$root . '/autoload.php'], [$root . '/bridge.php'], [$root . '/spool.php'], [$root . '/doctor.php']];
         foreach (['src', 'examples'] as $directory) {
             foreach (new \RecursiveIteratorIterator(new \RecursiveDirectoryIterator($root . '/' . $directory)) as $file) {
                 if ($file->getExtension() === 'php') {

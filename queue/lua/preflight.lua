@@ -43,7 +43,8 @@ if try('ltrim', redis.pcall('LTRIM', KEYS[2], 0, -1)) then
   length = redis.pcall('RPUSH', KEYS[2], 'x')
   if try('rpush', length) and type(length) == 'number' then redis.call('LTRIM', KEYS[2], 0, -2) end
 end
-if ARGV[1] == '1' then try('lrem', redis.pcall('LREM', KEYS[4], -1, 'sidecar: no text')) end
+-- On the pool, whose type is another: on dead it would look through all there is for what is not there.
+if ARGV[1] == '1' then try('lrem', redis.pcall('LREM', KEYS[1], -1, 'sidecar: no text')) end
 if #KEYS == 5 and ARGV[1] == '0' then
   try('get', redis.pcall('GET', KEYS[5]))
   try('mget', redis.pcall('MGET', KEYS[5])) -- not of a script: before a job runs its mark is looked for

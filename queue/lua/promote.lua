@@ -19,14 +19,14 @@ if redis.call('LLEN', KEYS[2]) >= tonumber(ARGV[2]) then return reply end
 local due = (t[1] * 1000 + t[2] / 1000) / ARGV[3]
 local batch, limit = tonumber(ARGV[1]), 1048576
 local texts, bytes, want = {}, 0, math.min(8, tonumber(ARGV[1]))
-while want > 0 do -- a few show how long texts are, and so how many may follow
+while want > 0 do -- a few show how long texts are, and so how many may follow: at most as many again
   local some = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', due, 'LIMIT', #texts, want)
   for i = 1, #some do
     texts[#texts + 1] = some[i]
     bytes = bytes + #some[i]
   end
   if #some < want or bytes >= limit then break end
-  want = math.min(batch - #texts, math.ceil((limit - bytes) / (bytes / #texts + 1)))
+  want = math.min(batch - #texts, #texts, math.ceil((limit - bytes) / (bytes / #texts + 1)))
 end
 reply[2] = #texts
 if #texts > 0 then

@@ -1,7 +1,7 @@
 -- renew.lua: running -> running. Moves leases on, each only while it is still the caller's.
 --
 -- KEYS[1]    running  ZSET  texts; score = lease, the deadline in ms
--- ARGV[1..]  per claim three: text; the lease it is held under; the lease it is to get, whole ms
+-- ARGV[1..]  per claim three: text; the lease it is held under; the lease it is to get, whole tenths of a second in ms
 --
 -- Returns one number a claim: 1 = still ours, 0 = lost, which includes an entry that is absent: it is
 -- reported and never added again. The new lease counts as ours too, since the reply of an earlier try

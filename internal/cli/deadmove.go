@@ -1,0 +1,314 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"sidecar/compat"
+	"sidecar/internal/plural"
+	"sidecar/internal/undo"
+	"sidecar/queue"
+)
+
+// moveBudget is how long what is in hand may go on: a batch of moves, or one that is taken back.
+const moveBudget = time.Minute
+
+// passesMost bounds how often dead is gone through without a job to move, because it changes all the time.
+const passesMost = 10
+
+// errStopped is why a mover ended before it was through.
+var errStopped = errors.New("stopped")
+
+// mover replays or drops the dead jobs that a search finds.
+type mover struct {
+	deadSearch
+	moveOptions
+	env      Env
+	act      *undo.Act
+	progress *progress
+
+	total int // how many it is to move, as counted before
+	moved int
+	left  leftJobs
+	done  sums // uuids moved: a job that dies again meanwhile is not moved again
+}
+
+// moveOptions are what a mover is asked for.
+type moveOptions struct {
+	verb    string // queue.VerbReplay, queue.VerbDrop
+	opts    queue.ReplayOptions
+	limit   int // 0 = all
+	pace    pace
+	undoDir string
+	eachOne bool // say of each job that it was moved
+}
+
+func newMover(env Env, rdb redis.UniversalClient, d deadSearch, what moveOptions) *mover {
+	d.query.Oldest = true // what is taken out of the middle is replaced by the oldest (docs/decisions/0021)
+	order := undo.Order{
+		Head: undo.Head{
+			Verb: what.verb, Topic: d.topic.Name, KeyPrefix: d.cfg.Redis.KeyPrefix, At: d.now, By: who(), Filter: d.filter.text(),
+		},
+		Replay: what.opts, Zone: d.cfg.Timezone, Patience: redisPatience,
+	}
+	if len(d.filter.uuids) == 1 {
+		order.UUID = compat.PlainUUID(d.filter.uuids[0])
+	}
+	return &mover{
+		deadSearch: d, moveOptions: what, env: env, progress: newProgress(env), done: make(sums), left: newLeftJobs(),
+		act: undo.NewAct(d.store, queue.NewAudit(rdb, d.cfg.Redis.KeyPrefix), order),
+	}
+}
+
+// planned are the moves of all that is to be moved, up to the limit. It moves nothing.
+func (m *mover) planned(ctx context.Context) iter.Seq2[queue.DeadMove, error] {
+	return func(yield func(queue.DeadMove, error) bool) {
+		n := 0
+		for e, err := range m.entries(ctx, m.progress) {
+			move, ok := queue.DeadMove{}, false
+			if err == nil {
+				move, ok, err = m.plan(ctx, e)
+			}
+			if err != nil {
+				yield(move, err)
+				return
+			}
+			if !ok {
+				continue
+			}
+			if n++; !yield(move, nil) || n == m.limit {
+				return
+			}
+		}
+	}
+}
+
+// count counts what is to be moved. A dry run tells of each, and that is all it does.
+func (m *mover) count(ctx context.Context, dryRun bool) error {
+	for move, err := range m.planned(ctx) {
+		if err != nil {
+			return err
+		}
+		m.total++
+		if dryRun {
+			fmt.Fprintf(m.env.Stdout, "would %s %s\n", m.verb, move.Name())
+		}
+	}
+	if dryRun {
+		m.left.print(m.env.Stderr)
+		fmt.Fprintf(m.env.Stdout, "would %s %s\n", m.verb, plural.Of(m.total, "job", "jobs"))
+	}
+	return nil
+}
+
+// run moves all there is to move, up to the limit. Where it ends early, what it has done is counted all the same.
+func (m *mover) run(ctx context.Context) error {
+	defer m.progress.done()
+	if m.total == 0 {
+		return nil
+	}
+	if err := m.begin(ctx); err != nil {
+		return err
+	}
+	for idle := 0; m.more() && idle < passesMost; idle++ {
+		before := m.moved
+		unsure, err := m.pass(ctx)
+		if ctx.Err() != nil {
+			return errStopped
+		}
+		if err != nil {
+			return err
+		}
+		// What was taken out may have moved the rest past the search: it is through when it has seen all and took none.
+		if m.moved == before && !unsure {
+			return nil
+		}
+		if m.moved > before {
+			idle = 0
+		}
+	}
+	return nil
+}
+
+// begin opens the undo file: where it was asked for, else where the dashboard finds it.
+func (m *mover) begin(ctx context.Context) error {
+	dir := m.undoDir
+	if dir == "" {
+		dir = m.usualPlace()
+	}
+	if err := m.act.Begin(ctx, dir, m.total); err != nil {
+		return err
+	}
+	warnUntold(m.env, m.act.Untold())
+	return nil
+}
+
+// usualPlace is the dashboard's directory for undo files, or where that cannot be written the one we are in, or where that cannot
+// either the one for temporary files.
+func (m *mover) usualPlace() string {
+	for _, dir := range []string{m.cfg.Admin.UndoDir, "."} {
+		if undo.CheckPlace(dir) == nil {
+			if whole, err := filepath.Abs(dir); err == nil {
+				return whole
+			}
+		}
+	}
+	fmt.Fprintf(m.env.Stderr, "neither admin.undo_dir (%s) nor this directory can be written: the undo file goes to %s, which may be emptied when the host starts; --undo-dir names another\n",
+		m.cfg.Admin.UndoDir, os.TempDir())
+	return os.TempDir()
+}
+
+// more reports that there may be more to move. Jobs that died since it was counted are for the next time.
+func (m *mover) more() bool { return m.moved < m.total }
+
+// pass goes through dead once and moves what is to be moved. unsure reports that some may have been passed over.
+func (m *mover) pass(ctx context.Context) (unsure bool, err error) {
+	for found, err := range m.found(ctx) {
+		if err != nil {
+			return unsure, err
+		}
+		if err := m.step(ctx, found.Entries); err != nil || !m.more() {
+			return found.Unsure, err
+		}
+		unsure = found.Unsure
+	}
+	return unsure, nil
+}
+
+// step moves what one step of the search has found, batch by batch.
+func (m *mover) step(ctx context.Context, found []queue.Entry) error {
+	var moves []queue.DeadMove
+	for i, e := range found {
+		if m.moved+len(moves) < m.total {
+			move, ok, err := m.planOnce(ctx, e)
+			if err != nil {
+				return err
+			}
+			if ok {
+				moves = append(moves, move)
+			}
+		}
+		if len(moves) == m.pace.batch() || i == len(found)-1 && len(moves) > 0 {
+			if !m.pace.wait(ctx, len(moves)) {
+				return errStopped
+			}
+			if err := m.move(ctx, moves); err != nil {
+				return err
+			}
+			moves = nil
+		}
+	}
+	return nil
+}
+
+// planOnce is plan for a job whose uuid was not moved yet.
+func (m *mover) planOnce(ctx context.Context, e queue.Entry) (queue.DeadMove, bool, error) {
+	if m.verb == queue.VerbReplay && e.UUID != "" && m.done.has(e.UUID) {
+		m.left[again].add(e.Stored)
+		return queue.DeadMove{}, false, nil
+	}
+	return m.plan(ctx, e)
+}
+
+// plan returns the move for e. ok is false, and that is counted, where e cannot be replayed.
+func (m *mover) plan(ctx context.Context, e queue.Entry) (move queue.DeadMove, ok bool, err error) {
+	move, err = m.act.Plan(ctx, e)
+	switch {
+	case errors.Is(err, queue.ErrNoJob):
+		m.left[noJob].add(e.Stored)
+		return move, false, nil
+	case errors.Is(err, compat.ErrNotRecord):
+		m.left[unreadable].add(e.Stored)
+		return move, false, nil
+	}
+	return move, err == nil, err
+}
+
+// move makes a batch. Once it has begun it goes on, whoever wants it to end.
+func (m *mover) move(ctx context.Context, moves []queue.DeadMove) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), moveBudget)
+	defer cancel()
+	results, err := m.act.Make(ctx, moves)
+	for i, r := range results {
+		m.note(moves[i], r)
+	}
+	m.progress.tell("%s %d of %s", past(m.verb), m.moved, plural.Of(m.total, "job", "jobs"))
+	return err
+}
+
+func (m *mover) note(move queue.DeadMove, r queue.MoveResult) {
+	switch r {
+	case queue.Taken, queue.TakenBefore:
+		if m.moved++; m.moved == 1 {
+			m.progress.done()
+			fmt.Fprintf(m.env.Stderr, "%s takes this back\n", sidecarLine(m.cfg, "dead", "undo", m.act.Path()))
+		}
+		if move.UUID != "" {
+			m.done.add(move.UUID)
+		}
+		if m.eachOne {
+			fmt.Fprintf(m.env.Stdout, "%s %s\n", past(m.verb), move.Name())
+		}
+	case queue.TwinWaits:
+		m.left[twin].add(string(move.Record))
+	case queue.NotThere: // gone finds it
+	}
+}
+
+// finish ends the mover whose run came to err, sums up, and returns the exit code.
+func (m *mover) finish(ctx context.Context, err error) int {
+	stopped := errors.Is(err, errStopped)
+	if stopped {
+		err = nil
+	}
+	if errors.Is(err, undo.ErrNotKept) {
+		err = fmt.Errorf("%w; --undo-dir names another directory", err)
+	}
+	err = errors.Join(err, m.close(ctx))
+	m.left.print(m.env.Stderr)
+	fmt.Fprintf(m.env.Stdout, "%s %s\n", past(m.verb), plural.Of(m.moved, "job", "jobs"))
+	if err != nil {
+		report(m.env, exitFailed, err)
+	}
+	if stopped || err != nil {
+		return fail(m.env, "not finished, %d of %s; run it again, it goes on where this left off", m.moved, plural.Of(m.total, "job", "jobs"))
+	}
+	gone := m.gone()
+	if gone > 0 {
+		fmt.Fprintf(m.env.Stderr, "%s taken by somebody else meanwhile\n", plural.Of(gone, "job was", "jobs were"))
+	}
+	if len(m.filter.uuids) > 0 && m.moved+gone == 0 {
+		return fail(m.env, "none of these is among the dead jobs of %s that can be moved; sidecar find looks everywhere", m.topic.Name)
+	}
+	return exitOK
+}
+
+// gone is how many jobs were taken by somebody else between their count and their move, which is no fault: whoever did it wanted the same.
+func (m *mover) gone() int {
+	return max(0, m.total-m.moved-len(m.left[twin])-len(m.left[again]))
+}
+
+// close ends the undo file.
+func (m *mover) close(ctx context.Context) error {
+	told := m.act.Untold() == nil
+	err := m.act.Close(ctx)
+	if told {
+		warnUntold(m.env, m.act.Untold())
+	}
+	return err
+}
+
+// past is the verb as it is said of what was done.
+func past(verb string) string {
+	if verb == queue.VerbDrop {
+		return "dropped"
+	}
+	return "replayed"
+}

@@ -1,0 +1,58 @@
+package queue
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Lives reports that the sidecar has not said goodbye, and not been silent for so long that it must be gone.
+func (b Heartbeat) Lives(now time.Time) bool { return !b.Stopped && !b.Lost(now) }
+
+// Living returns those that live at now, by Redis's clock.
+func Living(beats []Heartbeat, now time.Time) []Heartbeat {
+	return slices.DeleteFunc(slices.Clone(beats), func(b Heartbeat) bool { return !b.Lives(now) })
+}
+
+// Has reports that the sidecar consumes the topic, or did until it began to stop.
+func (b Heartbeat) Has(topic string) bool { return slices.Contains(b.Topics, topic) }
+
+// Hold returns by what of a kind this sidecar alone holds the topic back.
+func (b Heartbeat) Hold(topic string, kind HoldKind) (Hold, bool) {
+	for _, h := range b.Holds {
+		if h.Topic == topic && h.Kind == kind {
+			return h.Hold, true
+		}
+	}
+	return Hold{}, false
+}
+
+// How reasons begin that are about one topic or PHP-FPM pool. Others are about the whole sidecar.
+const (
+	aboutTopic = `topic %q: `
+	aboutPool  = `fpm pool %q: `
+)
+
+// TopicReason is why a sidecar does not run a topic's jobs, as readiness and heartbeats say it.
+func TopicReason(topic string, why error) string { return fmt.Sprintf(aboutTopic+"%v", topic, why) }
+
+// PoolReason is why it runs no jobs in a PHP-FPM pool.
+func PoolReason(pool string, why error) string { return fmt.Sprintf(aboutPool+"%v", pool, why) }
+
+// ReasonFor returns what a sidecar's reason says of a topic that runs in pool, without the topic's name; "" where it is
+// about other topics or pools.
+func ReasonFor(topic, pool, reason string) string {
+	if own, ok := strings.CutPrefix(reason, fmt.Sprintf(aboutTopic, topic)); ok {
+		return own
+	}
+	if strings.HasPrefix(reason, `topic "`) || strings.HasPrefix(reason, `fpm pool "`) && !IsOfPool(pool, reason) {
+		return ""
+	}
+	return reason
+}
+
+// IsOfPool reports that a sidecar's reason is about that PHP-FPM pool.
+func IsOfPool(pool, reason string) bool {
+	return strings.HasPrefix(reason, fmt.Sprintf(aboutPool, pool))
+}
