@@ -50,8 +50,11 @@ check: ## The loop before a commit: format, vet, all Go tests
 .PHONY: test
 test: ## Install what is missing and run all tests (real redis-server and php-fpm; phpunit)
 	@$(DEPS) test
-	go test $(GOTESTFLAGS) ./...
+	go test $(GOTESTFLAGS) $(LONGEST) ./...
 	@$(MAKE) --no-print-directory php
+
+# They take minutes and begin first, or they would run alone at the end.
+LONGEST = ./internal/e2e ./queue ./internal/faults ./fastcgi
 
 .PHONY: race
 race: ## All Go tests with the race detector, in random order
@@ -129,6 +132,11 @@ bench-worker: ## The tables of docs/performance.md: resident workers against req
 	@go test -run='^$$' -bench='^Benchmark(Consume|Memory)$$' -benchtime=1x -timeout=60m ./internal/e2e \
 		| awk '/^ *\|/ { sub(/^ */, "") } /^\|/ && !seen[$$0]++ { print; next } /FAIL|panic|error/ { print }'
 
+.PHONY: bench-scale
+bench-scale: ## Every page and verb with a million jobs and 200 topics: first paint, and Redis's slowest commands
+	@$(DEPS) test
+	@go test -run='^$$' -bench='^BenchmarkPagesAtScale$$' -benchtime=1x -timeout=60m ./internal/e2e
+
 .PHONY: faults
 faults: ## Every kind of fault, all jobs counted, report in .cache/faults (FAULTS_JOBS, FAULTS_STRIKES a kind; FAULTS_KINDS=regexp)
 	@$(DEPS) test
@@ -137,12 +145,23 @@ faults: ## Every kind of fault, all jobs counted, report in .cache/faults (FAULT
 		| grep -E --line-buffered '^ *(---|ok|FAIL|panic)|_test.go:[0-9]+: '
 	@cat .cache/faults/faults.md
 
+.PHONY: trials
+trials: ## The end-to-end tests at full length, for long
+	@$(DEPS) test
+	SIDECAR_E2E_SCALE=20 go test -count=1 -timeout=120m ./internal/e2e
+
 .PHONY: soak
 soak: ## 500 jobs a second and a fault every 10 s, memory watched (FAULTS_SOAK=20m)
 	@$(DEPS) test
 	@mkdir -p .cache/faults
 	FAULTS_REPORT=$(CURDIR)/.cache/faults FAULTS_SOAK=$(or $(FAULTS_SOAK),20m) go test -count=1 -timeout=90m -v -run='^TestASoak' ./internal/faults
 	@cat .cache/faults/soak.md
+
+.PHONY: screenshots
+screenshots: ## The dashboard's pictures in docs/images, as a browser sees it
+	@$(DEPS) test
+	@mkdir -p docs/images
+	SCREENSHOTS=$(CURDIR)/docs/images go test -count=1 -run='^TestPeopleSeeAndPutRight' ./internal/e2e
 
 .PHONY: cover
 cover: ## Coverage of compat, queue and fastcgi: a number to look at, not a gate

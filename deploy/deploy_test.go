@@ -103,63 +103,6 @@ func TestSupervisorsWaitLongerThanGrace(t *testing.T) {
 	}
 }
 
-func TestDepsIsSilentWhenNothingIsMissing(t *testing.T) {
-	if out, err := deps(t, everyTool...); err != nil || out != "" {
-		t.Errorf("got %q, %v", out, err)
-	}
-}
-
-func TestDepsInstallsOnlyWhatIsMissing(t *testing.T) {
-	var tools []string
-	for _, tool := range everyTool {
-		if tool != "phpunit" && tool != "shellcheck" {
-			tools = append(tools, tool)
-		}
-	}
-	out, err := deps(t, tools...)
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	if !strings.Contains(out, "apt-get install -q -y --no-install-recommends phpunit shellcheck\n") {
-		t.Errorf("got %q, want an install of phpunit and shellcheck alone", out)
-	}
-}
-
-func TestDepsSaysWhatIsMissingWhereThereIsNoApt(t *testing.T) {
-	out, err := deps(t, "go", "php", "php-fpm")
-	if err == nil || !strings.Contains(out, "redis-server") {
-		t.Errorf("got %q, %v; want a failure that names redis-server", out, err)
-	}
-}
-
-var everyTool = []string{
-	"apt-get", "go", "redis-server", "php", "php-fpm", "phpunit", "systemd-analyze", "gcc", "luac5.1", "luacheck", "shellcheck", "phpcs",
-	"mariadbd", "my_print_defaults",
-}
-
-// deps runs deps.sh for all groups on a PATH of stand-ins that print their name and arguments.
-func deps(t *testing.T, tools ...string) (string, error) {
-	t.Helper()
-	bin := t.TempDir()
-	for _, tool := range tools {
-		write(t, filepath.Join(bin, tool), "#!/bin/sh\necho "+tool+" \"$@\"\n", 0o755)
-	}
-	write(t, filepath.Join(bin, "id"), "#!/bin/sh\necho 0\n", 0o755)
-	for _, needed := range []string{"env", "awk"} {
-		path, err := exec.LookPath(needed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(path, filepath.Join(bin, needed)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cmd := exec.Command("/bin/bash", "scripts/deps.sh", "test", "race", "lint")
-	cmd.Env = []string{"PATH=" + bin}
-	out, err := cmd.CombinedOutput()
-	return string(out), err
-}
-
 // release lays out an unpacked release tarball with a stand-in for the binary.
 func release(t *testing.T) string {
 	t.Helper()

@@ -7,7 +7,9 @@ set -euo pipefail
 version=${1:?version}
 out=$PWD/dist
 files=(sidecar.toml README.md README.zh-CN.md LICENSE CHANGELOG.md CONTRIBUTING.md docs php-client/README.md php-client/bridge.php
-  deploy/systemd deploy/supervisor deploy/scripts/install.sh)
+  php-client/spool.php php-client/doctor.php
+  deploy/systemd deploy/supervisor deploy/scripts/install.sh deploy/grafana deploy/prometheus
+  deploy/docker deploy/kubernetes deploy/README.md)
 when=$(git log -1 --format=%ct 2>/dev/null || date +%s)
 
 rm -rf "$out"
