@@ -147,9 +147,7 @@ func TestAKeyOfTheWrongTypeStopsItsTopicAndLosesNothing(t *testing.T) {
 	f := startFlow(t, b, nil, r.handler(done))
 	eventually(t, "the fault to be seen", func() bool { return queue.FaultOf(f.consumer.Health().ScanErr) == queue.WrongType })
 	wait(t.Context(), 500*time.Millisecond)
-	if got := f.log.count("step=promote", b.keys.Ready); got != 1 {
-		t.Errorf("%d log lines name the key, want 1", got)
-	}
+	f.wantLogged(t, 1, "step=promote", b.keys.Ready)
 	b.do(t, "DEL", b.keys.Ready)
 	eventually(t, "the runs", func() bool { return r.count() == 2 && b.empty(t) })
 	wantKeys(t, b, Keys{})

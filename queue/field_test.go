@@ -119,9 +119,8 @@ func TestAJobThatNamesAnotherTopicRunsAndIsReportedOnce(t *testing.T) {
 	}
 	b.ready(t, `{"uuid":"d","topic":"sms"}`, `{"uuid":"e","topic":"sms"}`)
 	eventually(t, "the runs", func() bool { return r.count() == 5 && b.empty(t) })
-	if got := f.log.count("names another topic", "topic=mail", "uuid=d"); got != 1 || f.log.count("names another topic") != 1 {
-		t.Errorf("%d warnings name the first of them, want 1 in all:\n%s", got, f.log)
-	}
+	f.wantLogged(t, 1, "names another topic", "topic=mail", "uuid=d")
+	f.wantLogged(t, 1, "names another topic")
 }
 
 // C46, C48: in here the host's clock says 1 January 2000, and no due time, lease or delay shows it.

@@ -121,6 +121,25 @@ func (f *flow) sum(t testing.TB, name string, label ...string) float64 {
 	return total
 }
 
+// wantSum waits until a metric is what it is to be, and fails where it is more: a count follows what Redis has answered, so
+// it may still be missing when the keys show the end.
+func (f *flow) wantSum(t testing.TB, want float64, name string, label ...string) {
+	t.Helper()
+	eventually(t, name+" to be counted", func() bool { return f.sum(t, name, label...) >= want })
+	if got := f.sum(t, name, label...); got != want {
+		t.Errorf("%s is %v, want %v", name, got, want)
+	}
+}
+
+// wantLogged waits for a log line with all the texts, and fails where there are more than n: a line may follow what it tells of.
+func (f *flow) wantLogged(t testing.TB, n int, texts ...string) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%d log lines with %q", n, texts), func() bool { return f.log.count(texts...) >= n })
+	if got := f.log.count(texts...); got != n {
+		t.Errorf("%d log lines have %q, want %d", got, texts, n)
+	}
+}
+
 func hasLabel(series *dto.Metric, value string) bool {
 	for _, pair := range series.GetLabel() {
 		if pair.GetValue() == value {

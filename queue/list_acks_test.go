@@ -135,9 +135,7 @@ func TestALongRunKeepsOthersOffTheSameJob(t *testing.T) {
 	if r.count() != 1 {
 		t.Errorf("ran %d times, want once", r.count())
 	}
-	if n := f.sum(t, "sidecar_done_before_total"); n != 2 {
-		t.Errorf("%v were done before, want 2", n)
-	}
+	f.wantSum(t, 2, "sidecar_done_before_total")
 	b.wantAck(t, "a", doneFor)
 	wantListKeys(t, b, List{Acks: map[string]string{"a": "done"}})
 }

@@ -229,7 +229,7 @@ func TestStoppingGivesAListItsClaimsBackInOrder(t *testing.T) {
 		b.push(t, 0, last)
 		eventually(t, "the last chance to be claimed", func() bool { return b.ask(t, "ZCARD", b.lists.Running) == 2 })
 		b.do(t, "LPUSH", smsKey, listJob("c"), listJob("d"), listJob("e"), listJob("f"))
-		eventually(t, "three more claims", func() bool { return b.ask(t, "ZCARD", b.lists.Running) == 5 })
+		eventually(t, "three more claims to be known here", func() bool { return f.consumer.Health().InHand == 5 })
 		f.stopTaking()
 		eventually(t, "the claims to be back", func() bool { return b.ask(t, "LLEN", smsKey) == 5 })
 		close(release)

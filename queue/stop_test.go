@@ -82,7 +82,7 @@ func TestClaimsNotStartedGoBackInTheirOrder(t *testing.T) {
 	b.ready(t, last)
 	eventually(t, "the last chance to be claimed", func() bool { return b.size(t, b.keys.Running) == 2 })
 	b.ready(t, text("c"), text("d"), text("e"), text("f"))
-	eventually(t, "three more claims", func() bool { return b.size(t, b.keys.Running) == 5 })
+	eventually(t, "three more claims to be known here", func() bool { return f.consumer.Health().InHand == 5 })
 	f.stopTaking()
 	eventually(t, "the claims to be back", func() bool { return b.size(t, b.keys.Ready) == 5 })
 	close(release)

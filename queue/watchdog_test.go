@@ -22,9 +22,7 @@ func TestAGateThatNeverAnswersIsAStallAndTheConsumerIsReplaced(t *testing.T) {
 	f := startWatched(t, b, b.watch(queue.Options{Topic: "mail"}), gate, quickWatch, r.handler(done))
 	b.ready(t, text("a"), text("b"))
 	f.wantStall(t)
-	if n := f.log.count("feeder=\"waiting for slots for"); n == 0 {
-		t.Error("the line does not say what the feeder waits for")
-	}
+	eventually(t, "a line that says what the feeder waits for", func() bool { return f.log.count("feeder=\"waiting for slots for") > 0 })
 	gate.breakIt(nil, nil)
 	f.wantOver(t)
 	eventually(t, "both jobs to be done", func() bool { return b.empty(t) })
@@ -50,9 +48,7 @@ func TestALoopThatWillNotEndIsAbandonedAndCounted(t *testing.T) {
 	f.wantOver(t)
 	eventually(t, "the job to be done", func() bool { return b.empty(t) })
 	eventually(t, "the loop to be counted", func() bool { return f.sum(t, "sidecar_loops_abandoned_total") >= 1 })
-	if f.log.count("a loop does not end and is abandoned", "loop=feeder") == 0 {
-		t.Error("nothing says which loop was abandoned")
-	}
+	eventually(t, "the line that names the loop", func() bool { return f.log.count("a loop does not end and is abandoned", "loop=feeder") > 0 })
 	f.stop(t)
 
 	// It comes back when nobody expects it any more: it must claim nothing and keep no slot.
@@ -104,9 +100,7 @@ func TestAScannerStuckInACallIsReplaced(t *testing.T) {
 	r := newRuns()
 	f := startWatched(t, behind, b.watch(queue.Options{Topic: "mail"}), newOddGate(4), quickWatch, r.handler(done))
 	f.wantStallTold(t)
-	if f.log.count("scanner=\"promoting for") == 0 {
-		t.Error("the line does not say what the scanner is at")
-	}
+	eventually(t, "a line that says what the scanner is at", func() bool { return f.log.count("scanner=\"promoting for") > 0 })
 	f.wantOver(t)
 	eventually(t, "the job to be done", func() bool { return b.empty(t) && r.count() == 1 })
 	f.stop(t)

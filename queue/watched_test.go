@@ -81,21 +81,20 @@ func startWatched(t testing.TB, b bench, watch *queue.Store, gate *oddGate, chan
 func (f *flow) wantStall(t testing.TB) {
 	t.Helper()
 	f.wantStallTold(t)
-	if err := f.consumer.Health().StallErr; err == nil || !strings.Contains(err.Error(), "stalled: ") {
-		t.Errorf("health says %v, want a stall", err)
-	}
-	if f.sum(t, "sidecar_stalled") != 1 {
-		t.Error("the gauge does not say that the topic is stalled")
-	}
+	eventually(t, "health to say so", func() bool {
+		err := f.consumer.Health().StallErr
+		return err != nil && strings.Contains(err.Error(), "stalled: ")
+	})
+	f.wantSum(t, 1, "sidecar_stalled")
 }
 
 // wantStallTold waits until a stall has been found and is in the log.
 func (f *flow) wantStallTold(t testing.TB) {
 	t.Helper()
 	eventually(t, "a stall", func() bool { return f.sum(t, "sidecar_stalls_total") > 0 })
-	if f.log.count("level=ERROR", "stalled: work is due and nothing is claimed", "topic=mail", "scanner=", "feeder=", "keeper=", "last_claim=") == 0 {
-		t.Error("no loud line says what is known")
-	}
+	eventually(t, "a loud line that says what is known", func() bool {
+		return f.log.count("level=ERROR", "stalled: work is due and nothing is claimed", "topic=mail", "scanner=", "feeder=", "keeper=", "last_claim=") > 0
+	})
 }
 
 // wantOver waits until the stall is over in every way that it was told.

@@ -22,7 +22,7 @@ if ($argc === 4 && in_array($argv[1], ['random', 'strings'], true)) {
     exit(0);
 }
 
-$server = new PrivateRedis();
+$server = new PrivateRedis(true);
 try {
     $redis = $server->client();
     $encodings = new Encodings($redis);

@@ -13,13 +13,14 @@ final class PrivateRedis
     /** @var resource */
     private $server;
 
-    public function __construct()
+    /** @param bool $cluster a node of a Cluster, which knows slots; it takes a TCP port, 10000, however it is asked */
+    public function __construct(bool $cluster = false)
     {
         $this->dir = sys_get_temp_dir() . '/wire-' . bin2hex(random_bytes(6));
         mkdir($this->dir, 0700);
         $options = ['--port', '0', '--unixsocket', "$this->dir/s", '--save', '', '--dir', $this->dir];
         $this->server = proc_open(
-            array_merge(['redis-server'], $options, ['--cluster-enabled', 'yes']), // a Cluster node knows slots
+            array_merge(['redis-server'], $options, $cluster ? ['--cluster-enabled', 'yes'] : []),
             [1 => ['file', '/dev/null', 'w'], 2 => ['file', '/dev/null', 'w']],
             $pipes
         );
@@ -27,7 +28,7 @@ final class PrivateRedis
 
     public function client(): \Redis
     {
-        $until = hrtime(true) + 10 * 1000000000;
+        $until = hrtime(true) + 20 * 1000000000;
         $redis = new \Redis();
         while (true) {
             try {
