@@ -86,9 +86,7 @@ func TestEveryOtherOutcomeLeavesTheRightState(t *testing.T) {
 				b.do(t, "LSET", b.keys.Dead, i, strings.Replace(record, at, `*"}`, 1))
 			}
 			wantKeys(t, b, tt.want)
-			if f.gate.inUse() != 0 {
-				t.Errorf("%d slots are still taken", f.gate.inUse())
-			}
+			eventually(t, "a moment without a slot", func() bool { return f.gate.inUse() == 0 }) // a claim under way has some
 		})
 	}
 }
