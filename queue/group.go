@@ -25,8 +25,8 @@ type group struct {
 // come back at nearly the same moment, and only those of one write keep their order. On a busy host that moment is longer,
 // so each that comes is waited for anew, lingersMost times at most.
 const (
-	giveBackLinger = 5 * time.Millisecond
-	lingersMost    = 20
+	giveBackLinger = 20 * time.Millisecond
+	lingersMost    = 10
 )
 
 // groupMost bounds a write: Redis serves nobody else while it runs.
