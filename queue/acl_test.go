@@ -168,14 +168,14 @@ func usePauses(t *testing.T, p *queue.Pauses) {
 // useHeartbeats calls every method of Heartbeats and Minutes once.
 func useHeartbeats(t *testing.T, rdb redis.UniversalClient) {
 	t.Helper()
-	if err := rdb.HSet(t.Context(), "sidecar:alive", "old", "{}").Err(); err != nil {
+	if err := rdb.HSet(t.Context(), "sidecar:alive", "old", `{"at":"2026-01-01T00:00:00Z"}`, "unread", "{}").Err(); err != nil {
 		t.Error(err)
 	}
 	_, beatErr := queue.NewHeartbeats(rdb, "").Beat(t.Context(), queue.Heartbeat{Instance: "a"})
 	all, allErr := queue.NewHeartbeats(rdb, "").All(t.Context())
 	putErr := queue.NewMinutes(rdb, "").Put(t.Context(), "a", queue.Minute{At: 1})
 	found, ofErr := queue.NewMinutes(rdb, "").Of(t.Context(), "a", []int64{1})
-	if err := errors.Join(beatErr, allErr, putErr, ofErr); err != nil || len(all) != 1 || len(found) != 1 {
+	if err := errors.Join(beatErr, allErr, putErr, ofErr); err != nil || len(all) != 2 || len(found) != 1 {
 		t.Errorf("heartbeats: %v, found %d and %d minutes", err, len(all), len(found))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -45,6 +46,8 @@ type Heartbeat struct {
 	Incidents []Incident        `json:"incidents,omitempty"` // of the last day
 	Heads     map[string]Head   `json:"heads,omitempty"`     // of its topics that are no lists
 	Fresh     *FreshDead        `json:"fresh,omitempty"`     // nil: none
+
+	Unread bool `json:"-"` // its text cannot be read, as another version's may: what it does is not known, see [Heartbeat.Has]
 
 	Full bool `json:"-"` // Redis is at maxmemory and refuses what producers write, as it said to this heartbeat
 }
@@ -165,8 +168,8 @@ func (h *Heartbeats) Beat(ctx context.Context, b Heartbeat) (Heartbeat, error) {
 	return b, nil
 }
 
-// All returns the heartbeats of those that live or were heard of within a day, sorted by host and instance. Older ones
-// are taken away, and what is none.
+// All returns the heartbeats of those that live or were heard of within a day, sorted by host and instance, also those that
+// cannot be read. Older ones are taken away.
 func (h *Heartbeats) All(ctx context.Context) ([]Heartbeat, error) {
 	n, err := h.rdb.HLen(ctx, h.key).Result()
 	if err != nil {
@@ -183,26 +186,16 @@ func (h *Heartbeats) All(ctx context.Context) ([]Heartbeat, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", h.key, err)
 	}
-	list, old := heard(texts, now)
-	if len(old) > 0 {
-		h.rdb.HDel(ctx, h.key, old...) // else the next look does it
+	r := beatsRead{now: now.UTC(), texts: texts}
+	for _, instance := range slices.Sorted(maps.Keys(texts)) {
+		r.take(instance, texts[instance])
 	}
-	return list, nil
-}
-
-// heard returns the heartbeats in texts, and the fields that are old or none.
-func heard(texts map[string]string, now time.Time) (list []Heartbeat, old []string) {
-	for instance, text := range texts {
-		var b Heartbeat
-		if err := json.Unmarshal([]byte(text), &b); err != nil || now.Sub(b.At) > goneAfter {
-			old = append(old, instance)
-			continue
-		}
-		b.Instance = instance
-		list = append(list, b)
+	if len(r.old) > 0 {
+		h.rdb.HDel(ctx, h.key, r.old...) // else the next look does it
 	}
-	slices.SortFunc(list, func(x, y Heartbeat) int {
-		return cmp.Or(strings.Compare(x.Host, y.Host), strings.Compare(x.Instance, y.Instance))
-	})
-	return list, old
+	if len(r.marks) > 0 {
+		h.rdb.HSet(ctx, h.key, r.marks...) // as above
+	}
+	slices.SortStableFunc(r.list, func(x, y Heartbeat) int { return strings.Compare(x.Host, y.Host) })
+	return r.list, nil
 }

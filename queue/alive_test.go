@@ -22,7 +22,7 @@ func TestHeartbeatsAreSeenByAllAndForgottenAfterADay(t *testing.T) {
 		t.Fatalf("%+v, %v", want, err)
 	}
 	day := want.At.Add(-25 * time.Hour).Format(time.RFC3339)
-	b.do(t, "HSET", "shop:sidecar:alive", "old", fmt.Sprintf(`{"at":%q}`, day), "none", "garbage", "young", fmt.Sprintf(`{"at":%q,"host":"a"}`, want.At.Add(-time.Hour).Format(time.RFC3339)))
+	b.do(t, "HSET", "shop:sidecar:alive", "old", fmt.Sprintf(`{"at":%q}`, day), "young", fmt.Sprintf(`{"at":%q,"host":"a"}`, want.At.Add(-time.Hour).Format(time.RFC3339)))
 	all, err := queue.NewHeartbeats(b.rdb, "shop:").All(t.Context())
 	if err != nil || len(all) != 2 || all[0].Instance != "young" || !reflect.DeepEqual(all[1], want) {
 		t.Errorf("got %+v, %v; want young and %+v", all, err, want)

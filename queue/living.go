@@ -15,8 +15,12 @@ func Living(beats []Heartbeat, now time.Time) []Heartbeat {
 	return slices.DeleteFunc(slices.Clone(beats), func(b Heartbeat) bool { return !b.Lives(now) })
 }
 
-// Has reports that the sidecar consumes the topic, or did until it began to stop.
-func (b Heartbeat) Has(topic string) bool { return slices.Contains(b.Topics, topic) }
+// Has reports that the sidecar consumes the topic, or did until it began to stop. One whose heartbeat cannot be read may: that
+// nobody does must not be said while it lives.
+func (b Heartbeat) Has(topic string) bool { return b.Unread || slices.Contains(b.Topics, topic) }
+
+// UnreadNote says that a sidecar's heartbeat cannot be read.
+const UnreadNote = "its heartbeat cannot be read (another version?)"
 
 // Hold returns by what of a kind this sidecar alone holds the topic back.
 func (b Heartbeat) Hold(topic string, kind HoldKind) (Hold, bool) {

@@ -68,3 +68,19 @@ func TestAFullRedisAndJobsThatAreGoneWithARestartAreTold(t *testing.T) {
 		t.Errorf("got %+v", i)
 	}
 }
+
+func TestASidecarWhoseHeartbeatCannotBeReadIsShown(t *testing.T) {
+	t.Parallel()
+	b := newBoard(t, testenv.Redis(t), "")
+	b.rdb.HSet(t.Context(), "sidecar:alive", "web9-7-abc", "\x1f\x8b")
+	testenv.Poll(t, patience, "the other version's sidecar", func() bool {
+		var o dash.Overview
+		b.ask(t, "GET", "/overview", "", &o)
+		for _, s := range o.Sidecars {
+			if s.Instance == "web9-7-abc" {
+				return s.State == dash.SidecarUnread && len(s.Reasons) == 1
+			}
+		}
+		return false
+	})
+}

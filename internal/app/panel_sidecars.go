@@ -109,6 +109,8 @@ func sidecarOf(b queue.Heartbeat, now time.Time) dash.Sidecar {
 		State: dash.SidecarRunning, Reasons: b.Reasons, Topics: len(b.Topics), InHand: b.InHand, Memory: b.Memory,
 	}
 	switch {
+	case b.Unread:
+		s.State, s.Reasons = dash.SidecarUnread, []string{queue.UnreadNote}
 	case b.Lost(now):
 		s.State = dash.SidecarLost
 	case b.Stopping:

@@ -134,10 +134,29 @@ func (c consumers) poolTrouble(t config.Topic) string {
 func hostsOf(beats []queue.Heartbeat) string {
 	var hosts []string
 	for _, b := range beats {
-		hosts = append(hosts, cell(b.Host))
+		hosts = append(hosts, b.Host)
 	}
-	if len(hosts) > namedMost {
-		hosts = append(hosts[:namedMost], fmt.Sprintf("and %d more", len(hosts)-namedMost))
+	return hostsNamed(hosts)
+}
+
+// hostsNamed names the first of hosts, or of sidecars.
+func hostsNamed(hosts []string) string {
+	var names []string
+	for _, host := range hosts {
+		names = append(names, cell(host))
 	}
-	return strings.Join(hosts, ", ")
+	if len(names) > namedMost {
+		names = append(names[:namedMost], fmt.Sprintf("and %d more", len(names)-namedMost))
+	}
+	return strings.Join(names, ", ")
+}
+
+// unreadOf are the instances of those whose heartbeats cannot be read.
+func unreadOf(living []queue.Heartbeat) (instances []string) {
+	for _, b := range living {
+		if b.Unread {
+			instances = append(instances, b.Instance)
+		}
+	}
+	return instances
 }

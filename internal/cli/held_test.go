@@ -95,6 +95,13 @@ func TestStatusTellsWhatKeepsTheSidecarsFromRunningATopic(t *testing.T) {
 			t.Errorf("want %q in\n%s", want, table)
 		}
 	}
+	s.do("HDEL", "sidecar:alive", "web2")
+	s.do("HSET", "sidecar:alive", "web3-7-abc", "\x1f")
+	if table = s.verb(0, nil, "status"); !strings.Contains(table, "1 sidecar lives whose heartbeat cannot be read (another version?): web3-7-abc\n") || strings.Contains(table, "no sidecar has it") {
+		t.Errorf("of a sidecar that may have all topics status says\n%s", table)
+	}
+	s.do("HDEL", "sidecar:alive", "web3-7-abc", "unread:web3-7-abc")
+	beat("web2", `,"topics":["order_timeout","mail","send_sms"],"stopping":true`)
 	var got struct {
 		Topics []struct {
 			Topic    string

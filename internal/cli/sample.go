@@ -10,6 +10,7 @@ import (
 
 	"sidecar/compat"
 	"sidecar/internal/config"
+	"sidecar/internal/plural"
 	"sidecar/queue"
 )
 
@@ -27,8 +28,9 @@ type sample struct {
 	taken  time.Time
 	topics []topicStatus
 
-	unheld error // why it is not known which topics are paused
-	lonely bool  // no sidecar says that it lives
+	unheld error    // why it is not known which topics are paused
+	lonely bool     // no sidecar says that it lives
+	unread []string // sidecars that live and whose heartbeats cannot be read
 }
 
 func (s sample) failed() bool {
@@ -48,6 +50,9 @@ func (s sample) foot() string {
 	}
 	if s.lonely {
 		lines = append(lines, "no sidecar says that it lives")
+	}
+	if len(s.unread) > 0 {
+		lines = append(lines, fmt.Sprintf("%s whose heartbeat cannot be read (another version?): %s", plural.Of(len(s.unread), "sidecar lives", "sidecars live"), hostsNamed(s.unread)))
 	}
 	if lines = append(lines, unfitLines(s.topics)...); len(lines) == 0 {
 		return ""
@@ -85,6 +90,7 @@ func (s *sampler) look(ctx context.Context) sample {
 	beats, unread := queue.NewHeartbeats(s.rdb, s.cfg.Redis.KeyPrefix).All(ctx) // who may not read them sees the rest
 	living := queue.Living(beats, now)
 	seen.lonely = unread == nil && len(living) == 0
+	seen.unread = unreadOf(living)
 	on := heldOnSidecars(living, s.cfg.Timezone)
 	seen.topics = s.lines(ctx, beats)
 	for i := range seen.topics {

@@ -262,6 +262,7 @@ var overviewMessages = map[string]message{
 	"sidecar.not_ready":      {"not ready", "未就绪"},
 	"sidecar.stopping":       {"stopping", "停止中"},
 	"sidecar.lost":           {"gone", "失联"},
+	"sidecar.unread":         {"cannot be read", "无法解读"},
 	"sidecar.in_hand":        {"%s in hand", "手上 %s"},
 	"sidecar.instance":       {"Sidecar", "sidecar"},
 	"sidecar.host_pid":       {"%s, pid %s", "%s，pid %s"},

@@ -72,7 +72,7 @@ func closedSets() (names []string) {
 	}
 	add("why.%s", whys...)
 	add("do.%s", whys...)
-	add("sidecar.%s", SidecarRunning, SidecarNotReady, SidecarStopping, SidecarLost)
+	add("sidecar.%s", SidecarRunning, SidecarNotReady, SidecarStopping, SidecarLost, SidecarUnread)
 	add("pause.for.%s", pauseFors...)
 	add("col.%s", topicColumns...)
 	add("mode.%s", "request", "worker")

@@ -213,7 +213,8 @@ const (
 	SidecarRunning  = "running"
 	SidecarNotReady = "not_ready" // alive, and Reasons says why it runs nothing
 	SidecarStopping = "stopping"
-	SidecarLost     = "lost" // no heartbeat, and no goodbye
+	SidecarLost     = "lost"   // no heartbeat, and no goodbye
+	SidecarUnread   = "unread" // its heartbeat cannot be read: nothing else is known of it
 )
 
 // Alarm is a rule that fires.

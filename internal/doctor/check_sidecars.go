@@ -40,6 +40,13 @@ func checkSidecars(all *findings, f Facts) {
 		where := fmt.Sprintf("sidecar %s pid %d", b.Host, b.PID)
 		switch {
 		case r.Now.IsZero() || b.Stopped:
+		case b.Unread:
+			found := all.say("sidecar-unread", "sidecar "+b.Instance, "last heard of %s ago", r.Now.Sub(b.At).Round(time.Second))
+			if b.Lost(r.Now) {
+				found.as(Note) // it may have said goodbye
+				continue
+			}
+			living = append(living, b)
 		case b.Lost(r.Now):
 			all.say("sidecar-silent", where, "last heard of %s ago", r.Now.Sub(b.At).Round(time.Second))
 		default:
@@ -113,7 +120,9 @@ func checkHolds(all *findings, f Facts, b queue.Heartbeat) {
 func checkServed(all *findings, f Facts, living []queue.Heartbeat) {
 	var versions []string
 	for _, b := range living {
-		versions = append(versions, b.Version)
+		if b.Version != "" { // it cannot be read
+			versions = append(versions, b.Version)
+		}
 	}
 	slices.Sort(versions)
 	if versions = slices.Compact(versions); len(versions) > 1 {
