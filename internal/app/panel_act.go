@@ -112,7 +112,7 @@ func (p *panel) move(ctx context.Context, verb string, asked dash.Act) (dash.Res
 	res := c.result()
 	act := undo.NewAct(c.t.watch, c.g.audit(), undo.Order{
 		Head: undo.Head{
-			Verb: verb, Topic: c.t.name, KeyPrefix: c.g.cfg.Redis.KeyPrefix, At: p.now(p.depths.latest()), By: dash.Viewing(ctx).Name, Filter: filterText(asked),
+			Verb: verb, Topic: c.t.name, KeyPrefix: c.g.cfg.Redis.KeyPrefix, Redis: new(queue.HomeOf(c.g.cfg.Redis, p.host)), At: p.now(p.depths.latest()), By: dash.Viewing(ctx).Name, Filter: filterText(asked),
 		},
 		UUID: c.uuid(), Replay: queue.ReplayOptions{KeepRetry: asked.KeepRetry}, Zone: c.g.cfg.Timezone, Patience: pagePatience,
 	})

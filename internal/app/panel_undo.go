@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"sidecar/internal/dash"
+	"sidecar/internal/shell"
 	"sidecar/internal/undo"
 	"sidecar/queue"
 )
@@ -57,8 +58,12 @@ func (p *panel) Undo(ctx context.Context, id string) (dash.Result, error) {
 	if err != nil {
 		return dash.Result{}, err
 	}
-	if err := log.CheckPrefix(g.cfg.Redis.KeyPrefix); err != nil {
-		return dash.Result{}, err
+	err = log.CheckHome(ctx, t.watch, g.cfg.Redis.KeyPrefix, queue.HomeOf(g.cfg.Redis, p.host), pagePatience)
+	if errors.Is(err, undo.ErrElsewhere) {
+		return dash.Result{}, fmt.Errorf("%w; if they are to come here all the same: sidecar dead undo --anyway %s", err, shell.Word(path))
+	}
+	if err != nil {
+		return dash.Result{}, trouble(err)
 	}
 	res, err := takeBack(ctx, t, log)
 	if res.Count > 0 || err == nil {

@@ -1,6 +1,8 @@
 package app_test
 
 import (
+	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -8,11 +10,13 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"sidecar/internal/dash"
 	"sidecar/internal/testenv"
 )
 
@@ -63,6 +67,37 @@ func TestNothingIsReplayedOrDroppedThatCannotBeKept(t *testing.T) {
 		full := boundFiles(t, most)
 		refuse("file too large")
 		full()
+	}
+}
+
+// A file of another Redis, which somebody has carried here, is not taken back into these queues.
+func TestAnUndoOfAnotherRedisIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBoard(t, testenv.Redis(t), "")
+	var dropped, undone dash.Result
+	b.ask(t, "POST", "/topics/mail/drop", fmt.Sprintf(`{"refs":[%q]}`, b.fail(t, 1).Jobs[0].Ref), &dropped)
+	whole, err := os.ReadFile(dropped.File)
+	block(t, err)
+	theirs := regexp.MustCompile(`"servers":\[[^]]*\]`).ReplaceAll(whole, []byte(`"servers":["redis-prod:6379"]`))
+	if bytes.Equal(theirs, whole) {
+		t.Fatalf("the file does not say where it was: %s", whole)
+	}
+	block(t, os.WriteFile(dropped.File, theirs, 0o600))
+	tickets := b.rdb.Dump(t.Context(), "sidecar:moved:mail").Val()
+	b.rdb.Del(t.Context(), "sidecar:moved:mail")
+	undo := fmt.Sprintf(`{"undo":%q}`, dropped.Undo)
+	code, body := b.try(t, "POST", "/api/v1/undo", undo)
+	for _, want := range []string{"its jobs belong elsewhere", "was written at redis-prod:6379, database 0; this configuration leads to ", "sidecar dead undo --anyway " + b.undo} {
+		if code != http.StatusInternalServerError || !strings.Contains(string(body), want) {
+			t.Errorf("got %d %s, want %q in it", code, body, want)
+		}
+	}
+	if n := b.rdb.Exists(t.Context(), "delay:dead:mail").Val(); n != 0 {
+		t.Error("it was put back all the same")
+	}
+	block(t, b.rdb.Restore(t.Context(), "sidecar:moved:mail", 0, tickets).Err()) // it is this one, by another name
+	if b.ask(t, "POST", "/undo", undo, &undone); undone.Count != 1 {
+		t.Errorf("undone %+v", undone)
 	}
 }
 

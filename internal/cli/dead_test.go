@@ -380,6 +380,51 @@ func TestAListsLettersAreReplayedDroppedAndUndoneWithTheirReasons(t *testing.T) 
 	}
 }
 
+// Into another Redis the jobs would come back as dead ones that were never there.
+func TestUndoRefusesAnotherRedisUnlessThatIsMeant(t *testing.T) {
+	t.Parallel()
+	s, other, dir := newShop(t), newShop(t), t.TempDir()
+	record := s.dead("a", "x", "2026-11-29 12:00:00")
+	s.verb(0, nil, "dead", "drop", "order_timeout", "--all", "--undo-dir", dir)
+	file := undoFile(t, dir)
+	database := other
+	text, err := os.ReadFile(s.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	database.config = writeConfig(t, strings.Replace(string(text), "/0\"", "/1\"", 1))
+	for where, want := range map[*shop]string{&other: "database 0, which knows none of its moves", &database: "database 1, which knows none of its moves"} {
+		where.verb(1, []string{"its jobs belong elsewhere: " + file + " was written at ", "; this configuration leads to ", want, "--anyway"}, "dead", "undo", file)
+	}
+	if n := other.Exists(t.Context(), timeoutDead).Val(); n != 0 {
+		t.Error("something was put back there")
+	}
+
+	// Files of before say nothing of it, and are undone as ever.
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := filepath.Join(dir, "before.jsonl")
+	if err := os.WriteFile(before, regexp.MustCompile(`,"redis":{[^}]*}`).ReplaceAll(whole, nil), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other.verb(0, []string{"put back 1 job"}, "dead", "undo", before)
+	other.wantList(timeoutDead, record)
+
+	// The same Redis by another name knows the moves. A third one is meant.
+	renamed := filepath.Join(dir, "renamed.jsonl")
+	if err := os.WriteFile(renamed, regexp.MustCompile(`"servers":\[[^]]*\]`).ReplaceAll(whole, []byte(`"servers":["redis-old:6379"]`)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	third := newShop(t)
+	third.verb(1, []string{"was written at redis-old:6379, database 0"}, "dead", "undo", renamed)
+	s.verb(0, []string{"put back 1 job"}, "dead", "undo", renamed)
+	s.wantList(timeoutDead, record)
+	third.verb(0, []string{"warning: its jobs belong elsewhere", "put back 1 job"}, "dead", "undo", "--anyway", file)
+	third.wantList(timeoutDead, record)
+}
+
 func TestUndoRefusesAFileThatIsNotForThisConfiguration(t *testing.T) {
 	t.Parallel()
 	s, dir := newShop(t), t.TempDir()

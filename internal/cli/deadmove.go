@@ -54,7 +54,7 @@ func newMover(env Env, rdb redis.UniversalClient, d deadSearch, what moveOptions
 	d.query.Oldest = true // what is taken out of the middle is replaced by the oldest (docs/decisions/0021)
 	order := undo.Order{
 		Head: undo.Head{
-			Verb: what.verb, Topic: d.topic.Name, KeyPrefix: d.cfg.Redis.KeyPrefix, At: d.now, By: who(), Filter: d.filter.text(),
+			Verb: what.verb, Topic: d.topic.Name, KeyPrefix: d.cfg.Redis.KeyPrefix, Redis: new(queue.HomeOf(d.cfg.Redis, hostname())), At: d.now, By: who(), Filter: d.filter.text(),
 		},
 		Replay: what.opts, Zone: d.cfg.Timezone, Patience: redisPatience,
 	}

@@ -13,21 +13,26 @@ import (
 	"sidecar/queue"
 )
 
-type deadUndoFlags struct{ rate pace }
+type deadUndoFlags struct {
+	rate   pace
+	anyway bool
+}
 
 func deadUndoVerb() verb {
 	return verb{
 		name:  "dead undo",
-		usage: "FILE [--rate N/s]",
+		usage: "FILE [--rate N/s] [--anyway]",
 		short: "take a replay or drop back, by the file it wrote",
 		long: `
 Puts the jobs of an undo file back into dead. What was dropped is there again, as the newest; what was replayed and still waits is
 taken out of the pool or the list again. A replayed job that runs or has run is left alone, and the exit code is 1 then. What was done is noted in
 the file: it may be interrupted or killed at any moment and begun again, and when all is back a second time does nothing.
-The configuration must be one with the topic and the key_prefix that the file names.`,
+The configuration must be one with the topic that the file names, and lead to the key_prefix, the database and the Redis that it was
+written for: a Redis that knows the file's moves is that one, whatever it is called now. In another one the jobs would come into wrong queues; --anyway has them put there.`,
 		flags: func(fs *flag.FlagSet) any {
 			f := new(deadUndoFlags)
 			fs.Var(&f.rate, "rate", "how many at most: `N/s`, or N/m in a minute")
+			fs.BoolVar(&f.anyway, "anyway", false, "also into another Redis than the file was written for")
 			return f
 		},
 		run: deadUndo,
@@ -48,9 +53,6 @@ func deadUndo(env Env, c call) int {
 		return report(env, exitFailed, err)
 	}
 	defer func() { _ = log.Close() }() // each batch was synced
-	if err := log.CheckPrefix(cfg.Redis.KeyPrefix); err != nil {
-		return report(env, exitFailed, err)
-	}
 	topic, err := topicOf(cfg, log.Head.Topic)
 	if err != nil {
 		return report(env, exitUsage, err)
@@ -59,6 +61,9 @@ func deadUndo(env Env, c call) int {
 		b := backer{
 			env: env, session: session{cfg, topic, queue.NewStore(rdb, cfg.Redis.KeyPrefix, topic.Queue)},
 			log: log, pace: f.rate, progress: newProgress(env), counts: make(map[queue.UndoResult]int),
+		}
+		if err := b.checkHome(ctx, f.anyway); err != nil {
+			return report(env, exitFailed, err)
 		}
 		err := b.run(ctx)
 		b.trace(ctx, rdb)
@@ -74,6 +79,19 @@ type backer struct {
 	pace     pace
 	progress *progress
 	counts   map[queue.UndoResult]int
+}
+
+// checkHome refuses a file of other queues, unless that is meant.
+func (b *backer) checkHome(ctx context.Context, anyway bool) error {
+	err := b.log.CheckHome(ctx, b.store, b.cfg.Redis.KeyPrefix, queue.HomeOf(b.cfg.Redis, hostname()), moveBudget)
+	if !errors.Is(err, undo.ErrElsewhere) {
+		return err
+	}
+	if anyway {
+		fmt.Fprintf(b.env.Stderr, "warning: %v\n", err)
+		return nil
+	}
+	return fmt.Errorf("%w; take the configuration that it was written with, or --anyway to put them here all the same", err)
 }
 
 func (b *backer) run(ctx context.Context) error {

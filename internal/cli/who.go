@@ -18,11 +18,16 @@ func who() string {
 			name = u.Username
 		}
 	}
+	return "cli " + name + "@" + hostname()
+}
+
+// hostname is what this host calls itself.
+func hostname() string {
 	host, err := os.Hostname()
 	if err != nil {
-		host = "unknown"
+		return "unknown"
 	}
-	return "cli " + name + "@" + host
+	return host
 }
 
 // addLine adds what was done to the audit trail, as done by who runs this. Without the right to, that is said, and no

@@ -3,6 +3,7 @@ package undo
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"path/filepath"
@@ -75,12 +76,29 @@ func undoOne(ctx context.Context, store *queue.Store, m Pending, patience time.D
 	return store.Undo(ctx, m.Move, m.Known)
 }
 
-// CheckPrefix refuses a file that was written for another key prefix.
-func (l *Log) CheckPrefix(prefix string) error {
+// ErrElsewhere reports a file whose moves were made in other queues, as far as is known.
+var ErrElsewhere = errors.New("its jobs belong elsewhere")
+
+// lastMost is of how many of its last moves Redis is asked whether it knows them.
+const lastMost = 100
+
+// CheckHome refuses a file that was written for another key prefix or another Redis. Where the configuration names another server, or
+// another host has it, and Redis knows the file's moves all the same, they are the same queues: they have moved, or are
+// called by another name. store is that of the file's topic.
+func (l *Log) CheckHome(ctx context.Context, store *queue.Store, prefix string, here queue.Home, patience time.Duration) error {
 	if l.Head.KeyPrefix != prefix {
-		return fmt.Errorf("%s is for key_prefix = %q, this configuration has %q", l.w.path, l.Head.KeyPrefix, prefix)
+		return fmt.Errorf("%w: %s is for key_prefix = %q, this configuration has %q", ErrElsewhere, l.w.path, l.Head.KeyPrefix, prefix)
 	}
-	return nil
+	if l.Head.Redis == nil || l.Head.Redis.Is(here) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	known, err := store.KnowsMove(ctx, l.last)
+	if err != nil || known {
+		return err
+	}
+	return fmt.Errorf("%w: %s was written at %s; this configuration leads to %s, which knows none of its moves", ErrElsewhere, l.w.path, l.Head.Redis, here)
 }
 
 // Trace adds to the audit trail that n jobs were put back.

@@ -21,6 +21,7 @@ type Log struct {
 
 	w      *Writer
 	states map[string]state // by ticket
+	last   []string         // tickets: those that Redis forgets last
 }
 
 // state is what the file says of a move.
@@ -89,6 +90,8 @@ func (l *Log) note(one line) {
 	if one.Move != nil {
 		l.Moves++
 		l.states[one.Move.Ticket] = state{}
+		l.last = append(l.last, one.Move.Ticket)
+		l.last = l.last[max(0, len(l.last)-lastMost):]
 	}
 	for ticket, result := range one.Made {
 		s := l.states[ticket]

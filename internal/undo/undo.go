@@ -20,13 +20,14 @@ const Version = 1
 
 // Head is the first line: what was asked for.
 type Head struct {
-	Version   int       `json:"sidecar_undo"`
-	Verb      string    `json:"verb"` // queue.VerbReplay, queue.VerbDrop
-	Topic     string    `json:"topic"`
-	KeyPrefix string    `json:"key_prefix"`
-	At        time.Time `json:"at"` // by Redis's clock
-	By        string    `json:"by"`
-	Filter    string    `json:"filter,omitempty"`
+	Version   int         `json:"sidecar_undo"`
+	Verb      string      `json:"verb"` // queue.VerbReplay, queue.VerbDrop
+	Topic     string      `json:"topic"`
+	KeyPrefix string      `json:"key_prefix"`
+	Redis     *queue.Home `json:"redis,omitempty"` // where that was; nil: the file is of a version that did not say
+	At        time.Time   `json:"at"`              // by Redis's clock
+	By        string      `json:"by"`
+	Filter    string      `json:"filter,omitempty"`
 }
 
 // line is any line but the first: it has one of these.
