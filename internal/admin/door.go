@@ -144,10 +144,16 @@ func (d *Door) callerOf(r *http.Request) caller {
 		return c
 	}
 	c.bearer = d.bearers.bears(r, d.token)
-	if cookie, err := r.Cookie(d.cookie); err == nil && d.sessions.holds(cookie.Value) {
-		c.session = cookie.Value
-	}
+	c.session = d.sessionOf(r)
 	return c
+}
+
+// sessionOf returns the id of the session that r is of; "" where it is of none that holds.
+func (d *Door) sessionOf(r *http.Request) string {
+	if cookie, err := r.Cookie(d.cookie); err == nil && d.sessions.holds(cookie.Value) {
+		return cookie.Value
+	}
+	return ""
 }
 
 // fromHere reports that nobody but this host's own can connect.
@@ -184,7 +190,8 @@ func (d *Door) viewer(r *http.Request, c caller) dash.Viewer {
 	}
 }
 
-// stream bounds how many answers last for long.
+// stream bounds how many answers last for long, and has one that was asked for with a session end with that: who has logged out, on
+// whichever page, sees nothing more.
 func (d *Door) stream(h http.Handler, lasts bool) http.Handler {
 	if !lasts {
 		return h
@@ -193,6 +200,11 @@ func (d *Door) stream(h http.Handler, lasts bool) http.Handler {
 		select {
 		case d.streams <- struct{}{}:
 			defer func() { <-d.streams }()
+			if id := d.sessionOf(r); id != "" {
+				bound, leave := d.sessions.during(r, id)
+				defer leave()
+				r = bound
+			}
 			h.ServeHTTP(w, r)
 		default:
 			w.Header().Set("Retry-After", "10")

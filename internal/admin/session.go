@@ -1,10 +1,12 @@
 package admin
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"net/http"
 	"sync"
 	"time"
 )
@@ -24,7 +26,10 @@ type sessions struct {
 	open map[[sha256.Size]byte]*session // guarded by mu
 }
 
-type session struct{ began, seen time.Time }
+type session struct {
+	began, seen time.Time
+	streams     map[*http.Request]context.CancelFunc // which end with it
+}
 
 func newSessions() *sessions {
 	s := &sessions{open: make(map[[sha256.Size]byte]*session)}
@@ -42,7 +47,7 @@ func (s *sessions) begin() (id string) {
 	if len(s.open) >= sessionsMost {
 		s.endOldest()
 	}
-	s.open[sha256.Sum256([]byte(id))] = &session{began: now, seen: now}
+	s.open[sha256.Sum256([]byte(id))] = &session{began: now, seen: now, streams: make(map[*http.Request]context.CancelFunc)}
 	return id
 }
 
@@ -67,14 +72,46 @@ func (s *sessions) holds(id string) bool {
 func (s *sessions) end(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.open, sha256.Sum256([]byte(id)))
+	s.closeLocked(sha256.Sum256([]byte(id)))
+}
+
+// during returns r with a context that ends with the session of that id, at the latest when that is too old. leave is to be called
+// when r is answered.
+func (s *sessions) during(r *http.Request, id string) (bound *http.Request, leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := s.open[sha256.Sum256([]byte(id))]
+	if found == nil { // it has ended since it was asked for
+		ctx, cancel := context.WithCancel(r.Context())
+		cancel()
+		return r.WithContext(ctx), cancel
+	}
+	ctx, cancel := context.WithDeadline(r.Context(), found.began.Add(sessionLife))
+	bound = r.WithContext(ctx)
+	found.streams[bound] = cancel
+	return bound, func() {
+		cancel()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(found.streams, bound)
+	}
+}
+
+// closeLocked ends a session and the streams that were opened with it. s.mu is held.
+func (s *sessions) closeLocked(sum [sha256.Size]byte) {
+	if found := s.open[sum]; found != nil {
+		for _, end := range found.streams {
+			end()
+		}
+	}
+	delete(s.open, sum)
 }
 
 // prune ends what is too old. s.mu is held.
 func (s *sessions) prune(now time.Time) {
 	for sum, one := range s.open {
-		if now.Sub(one.began) > sessionLife || now.Sub(one.seen) > sessionIdle {
-			delete(s.open, sum)
+		if now.Sub(one.began) >= sessionLife || now.Sub(one.seen) > sessionIdle {
+			s.closeLocked(sum)
 		}
 	}
 }
@@ -88,7 +125,7 @@ func (s *sessions) endOldest() {
 			oldest, found = sum, one
 		}
 	}
-	delete(s.open, oldest)
+	s.closeLocked(oldest)
 }
 
 // formToken is what forms of the session have to bring back; without a session, those of this process.

@@ -17,7 +17,7 @@ func Rounds(ctx context.Context, every time.Duration) func(yield func() bool) {
 		defer ticks.Stop()
 		end := time.NewTimer(life)
 		defer end.Stop()
-		for yield() {
+		for ctx.Err() == nil && yield() { // else a tick that comes with the end might win
 			select {
 			case <-ctx.Done():
 				return
