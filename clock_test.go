@@ -41,6 +41,7 @@ var wallUses = map[string]string{
 	"fastcgi/code.go ModTime":                    "a file's, compared with itself",
 	"fastcgi/code.go UnixNano":                   "a file's, compared with itself",
 	"fastcgi/run.go UnixMilli":                   "raw mode tells the script its deadline, by the clock of its host; the sidecar keeps it by its own",
+	"internal/app/lost.go In":                    "Redis's time, beside lines dated by it",
 	"internal/app/panel.go In":                   "Redis's time, to be shown",
 	"internal/app/panel_audit.go Format":         "a time that somebody typed, for the audit trail",
 	"internal/app/panel_running.go UnixMicro":    "Redis's time, as the queue has it",

@@ -175,7 +175,8 @@ func useHeartbeats(t *testing.T, rdb redis.UniversalClient) {
 	all, allErr := queue.NewHeartbeats(rdb, "").All(t.Context())
 	putErr := queue.NewMinutes(rdb, "").Put(t.Context(), "a", queue.Minute{At: 1})
 	found, ofErr := queue.NewMinutes(rdb, "").Of(t.Context(), "a", []int64{1})
-	if err := errors.Join(beatErr, allErr, putErr, ofErr); err != nil || len(all) != 2 || len(found) != 1 {
+	there, anyErr := queue.NewMinutes(rdb, "").Any(t.Context(), "a")
+	if err := errors.Join(beatErr, allErr, putErr, ofErr, anyErr); err != nil || len(all) != 2 || len(found) != 1 || !there {
 		t.Errorf("heartbeats: %v, found %d and %d minutes", err, len(all), len(found))
 	}
 }

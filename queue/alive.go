@@ -50,6 +50,7 @@ type Heartbeat struct {
 	Unread bool `json:"-"` // its text cannot be read, as another version's may: what it does is not known, see [Heartbeat.Has]
 
 	Full bool `json:"-"` // Redis is at maxmemory and refuses what producers write, as it said to this heartbeat
+	Anew bool `json:"-"` // none of the sidecar's lay there before this one
 }
 
 // FreshDead are the jobs that have died on a sidecar in a minute that is not published yet, by topic. Its JSON names are a
@@ -160,11 +161,12 @@ func (h *Heartbeats) Beat(ctx context.Context, b Heartbeat) (Heartbeat, error) {
 	if err != nil {
 		return b, fmt.Errorf("write to %s: %w", h.key, err)
 	}
-	full, err := beatScript.run(ctx, h.rdb, []string{h.key}, b.Instance, text)
+	reply, err := beatScript.run(ctx, h.rdb, []string{h.key}, b.Instance, text)
 	if err != nil {
 		return b, fmt.Errorf("write to %s: %w", h.key, err)
 	}
-	b.Full = full == int64(1)
+	found, _ := reply.(int64)
+	b.Full, b.Anew = found&1 != 0, found&2 != 0
 	return b, nil
 }
 

@@ -18,9 +18,10 @@ func TestHeartbeatsAreSeenByAllAndForgottenAfterADay(t *testing.T) {
 		Instance: "web1-7", Host: "web1", PID: 7, Version: "v1", Topics: []string{"mail"}, InHand: 3,
 		Pools: []queue.PoolReading{{Name: "default", Slots: 4, Children: 8, Used: 2, Queue: 1}},
 	})
-	if err != nil || want.At.IsZero() || want.Started != want.At {
+	if err != nil || want.At.IsZero() || want.Started != want.At || !want.Anew {
 		t.Fatalf("%+v, %v", want, err)
 	}
+	want.Anew = false // nor does Redis keep it
 	day := want.At.Add(-25 * time.Hour).Format(time.RFC3339)
 	b.do(t, "HSET", "shop:sidecar:alive", "old", fmt.Sprintf(`{"at":%q}`, day), "young", fmt.Sprintf(`{"at":%q,"host":"a"}`, want.At.Add(-time.Hour).Format(time.RFC3339)))
 	all, err := queue.NewHeartbeats(b.rdb, "shop:").All(t.Context())
@@ -32,7 +33,7 @@ func TestHeartbeatsAreSeenByAllAndForgottenAfterADay(t *testing.T) {
 	}
 	again := want
 	again.Stopped = true
-	if again, err = hearts.Beat(t.Context(), again); err != nil || again.Started != want.Started {
+	if again, err = hearts.Beat(t.Context(), again); err != nil || again.Started != want.Started || again.Anew {
 		t.Errorf("%+v, %v: want to have started when it did", again, err)
 	}
 }
@@ -135,8 +136,8 @@ func TestAHeartbeatReachesAFullRedisAndSaysSo(t *testing.T) {
 		t.Fatalf("a write meets %v, want it refused", err)
 	}
 	for _, instance := range []string{"a", "b"} {
-		if got, err := hearts.Beat(t.Context(), queue.Heartbeat{Instance: instance, PID: 7}); err != nil || !got.Full {
-			t.Errorf("%s: full: %t, %v", instance, got.Full, err)
+		if got, err := hearts.Beat(t.Context(), queue.Heartbeat{Instance: instance, PID: 7}); err != nil || !got.Full || got.Anew != (instance == "b") {
+			t.Errorf("%s: full: %t, anew: %t, %v", instance, got.Full, got.Anew, err)
 		}
 	}
 	if all, err := hearts.All(t.Context()); err != nil || len(all) != 2 || all[0].PID != 7 {

@@ -12,7 +12,7 @@ type IncidentKind string
 
 // The kinds. They lie so in Redis.
 const (
-	// IncidentLost: Redis came back from a restart with fewer jobs than it had.
+	// IncidentLost: Redis came back from a restart with fewer jobs than it had, or was emptied: then its detail is [Emptied].
 	IncidentLost IncidentKind = "lost"
 	// IncidentUnit: jobs were promoted whose scores make sense in another unit only.
 	IncidentUnit IncidentKind = "unit"
@@ -20,12 +20,15 @@ const (
 	IncidentUnreadable IncidentKind = "unreadable"
 )
 
+// Emptied is the detail of jobs that are lost without a restart that could be seen.
+const Emptied = "emptied"
+
 // Incident is something that a sidecar has met and that the keys need not tell of any more. Of each kind and topic the last
 // one is kept, for a day. Its JSON names are a promise: this is how it lies in Redis.
 type Incident struct {
 	Kind   IncidentKind `json:"kind"`
 	Topic  string       `json:"topic"`
-	Detail string       `json:"detail,omitempty"` // of unit: what the scores seem to be in; of unreadable: why the last one is no job
+	Detail string       `json:"detail,omitempty"` // of unit: what the scores seem to be in; of unreadable: why the last one is no job; of lost: "" or [Emptied]
 	Count  int64        `json:"count,omitempty"`  // of lost: jobs that are gone; of unreadable: texts
 	Of     int64        `json:"of,omitempty"`     // of lost: jobs there were
 	Ago    float64      `json:"ago_seconds"`      // how long before the heartbeat it was, the last time

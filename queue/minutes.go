@@ -107,6 +107,15 @@ func (m *Minutes) Of(ctx context.Context, instance string, at []int64) (found []
 	return found, nil
 }
 
+// Any reports that some of a sidecar's are there.
+func (m *Minutes) Any(ctx context.Context, instance string) (bool, error) {
+	n, err := m.rdb.Exists(ctx, m.prefix+instance).Result()
+	if err != nil {
+		return false, fmt.Errorf("look for %s: %w", m.prefix+instance, err)
+	}
+	return n > 0, nil
+}
+
 // MinuteAt returns which minute it is at t, counted as [Minute.At] is.
 func MinuteAt(t time.Time) int64 { return int64(t.Sub(time.Unix(0, 0)) / time.Minute) }
 

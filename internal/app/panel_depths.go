@@ -68,8 +68,9 @@ func (d *depthsReader) watch() depthsRound {
 // run counts until ctx is done.
 func (d *depthsReader) run(ctx context.Context, a *app) {
 	for {
-		if round := d.count(ctx, a.generation(), a.others()); round.asked {
-			a.tellLost(ctx, d.lost.look(round.memory.run, round.topics))
+		g := a.generation()
+		if round := d.count(ctx, g, a.others()); round.asked {
+			a.lookForLost(ctx, g, &d.lost, round)
 		}
 		wait := depthsIdle
 		d.mu.Lock()

@@ -82,7 +82,11 @@ func checkIncidents(all *findings, f Facts) {
 		at := fmt.Sprintf("%s ago, at %s", f.Redis.Now.Sub(i.At).Round(time.Second), i.At.In(f.Config.Timezone).Format(time.DateTime))
 		switch i.Kind {
 		case queue.IncidentLost:
-			all.say("jobs-lost", where, "Redis came back from a restart without %d of its %s: %s", i.Count, plural.Of(i.Of, "job", "jobs"), at)
+			how := "Redis came back from a restart without"
+			if i.Detail == queue.Emptied {
+				how = "Redis was emptied (FLUSHALL, FLUSHDB, older data in its place) and lost"
+			}
+			all.say("jobs-lost", where, "%s %d of its %s: %s", how, i.Count, plural.Of(i.Of, "job", "jobs"), at)
 		case queue.IncidentUnit:
 			all.say("key-unit", where, "jobs were due in %s: they ran too early or too late; the last time %s", cmp.Or(unitNames[i.Detail], i.Detail), at).as(Warning)
 		case queue.IncidentUnreadable:

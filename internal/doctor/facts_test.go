@@ -416,3 +416,15 @@ func TestTheWeightiestComesFirst(t *testing.T) {
 		t.Errorf("got %d faults", doctor.Count(found, doctor.Fault))
 	}
 }
+
+func TestJobsThatAreLostAreToldWithHow(t *testing.T) {
+	for detail, want := range map[string]string{"": "came back from a restart without 3 of its 4 jobs", queue.Emptied: "was emptied (FLUSHALL, FLUSHDB, older data in its place) and lost 3 of its 4 jobs"} {
+		facts := goodFacts(t)
+		facts.Redis.Sidecars = []queue.Heartbeat{{
+			At: facts.Redis.Now, Topics: []string{"mail"}, Incidents: []queue.Incident{{Kind: queue.IncidentLost, Topic: "mail", Detail: detail, Count: 3, Of: 4}},
+		}}
+		if found := doctor.Judge(*facts); len(found) != 1 || !strings.Contains(found[0].Found, want) {
+			t.Errorf("%q: %+v, want %q", detail, found, want)
+		}
+	}
+}

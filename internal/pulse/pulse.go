@@ -60,11 +60,15 @@ type Pulse struct {
 	failing bool
 	own     queue.Heartbeat
 
+	met       Server // where the last heartbeat went
+	published bool   // a minute of ours lies there
+
 	history atomic.Pointer[History]
 	mu      sync.Mutex
 	alive   []queue.Heartbeat // guarded by mu
 	now     queue.Heartbeat   // guarded by mu: our last one, whose At is Redis's time
 	at      time.Time         // guarded by mu: when that was, by the monotonic clock
+	kept    Kept              // guarded by mu
 }
 
 // New returns the pulse of subject, whose metrics g gathers.
@@ -143,6 +147,7 @@ func (p *Pulse) meet(ctx context.Context, s *Server) error {
 	if err := p.beat(ctx, hearts); err != nil {
 		return err
 	}
+	p.judge(ctx, s, p.own)
 	alive, err := hearts.All(ctx)
 	if err != nil {
 		return err
@@ -195,7 +200,9 @@ func (p *Pulse) turn(ctx context.Context, minutes *queue.Minutes) error {
 	}
 	p.current = make(map[string]queue.TopicMinute)
 	p.hour.put(p.own.Instance, minute, now)
-	return minutes.Put(ctx, p.own.Instance, minute)
+	err := minutes.Put(ctx, p.own.Instance, minute)
+	p.published = p.published || err == nil
+	return err
 }
 
 // hear reads those minutes of the others that are not known yet.
@@ -280,24 +287,4 @@ func (p *Pulse) leave(ctx context.Context, s *Server) {
 	}
 	minute := queue.Minute{At: p.minute, RunBounds: p.last.runBounds, LateBounds: p.last.lateBounds, Topics: p.current}
 	_ = queue.NewMinutes(s.Redis, s.Prefix).Put(ctx, own.Instance, minute)
-}
-
-// History returns the last hour of all sidecars together.
-func (p *Pulse) History() History { return *p.history.Load() }
-
-// Full reports that Redis refused what producers write when this sidecar said last that it lives, for want of memory.
-func (p *Pulse) Full() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.now.Full && time.Since(p.at) < queue.LostAfter // of a Redis that is away since nothing is known
-}
-
-// Alive returns the sidecars that were heard of within a day, and Redis's time; zero before it has told it.
-func (p *Pulse) Alive() (list []queue.Heartbeat, now time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.now.At.IsZero() {
-		now = p.now.At.Add(time.Since(p.at))
-	}
-	return p.alive, now
 }
