@@ -167,8 +167,7 @@ func TestAClaimWhoseReplyWasLostGoesBackUncounted(t *testing.T) {
 	f := startFlow(t, c.behind(t, b, with), with, r.handler(done))
 	eventually(t, "a scan", func() bool { return !f.consumer.Health().LastScan.IsZero() })
 	c.cut(t, "claim", 1, false)
-	eventually(t, "an empty claim to be cut", func() bool { return c.made() == 1 })
-	b.do(t, "ZADD", b.keys.Running, b.nowMS(t)+float64(lease.Milliseconds()), text("a")) // what that claim would have taken
+	c.claimed(t, b, lease, text("a"))
 	eventually(t, "the job to run", func() bool { return r.count() == 1 && b.empty(t) })
 	if got := r.list()[0]; got != text("a") {
 		t.Errorf("ran %s, want %s", got, text("a"))

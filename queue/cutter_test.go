@@ -8,6 +8,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -23,9 +24,10 @@ type cutter struct {
 
 	mu    sync.Mutex
 	sha   []byte
-	after bool // forward before cutting
-	left  int  // cuts to make
-	cuts  int  // made
+	after bool      // forward before cutting
+	left  int       // cuts to make
+	cuts  int       // made
+	at    time.Time // when Redis's reply to the last that was forwarded came
 }
 
 func newCutter(t testing.TB, server *testenv.RedisServer) *cutter {
@@ -73,6 +75,19 @@ func (c *cutter) made() int {
 	return c.cuts
 }
 
+// claimed waits for the cut of an empty claim, and puts text into running as that claim would have.
+func (c *cutter) claimed(t testing.TB, b bench, lease time.Duration, text string) {
+	t.Helper()
+	var at time.Time
+	eventually(t, "an empty claim to be cut", func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		at = c.at
+		return !at.IsZero()
+	})
+	b.do(t, "ZADD", b.keys.Running, at.Add(lease).UnixMilli(), text)
+}
+
 // hit reports whether the request is to lose its reply, and whether Redis gets to see it.
 func (c *cutter) hit(request []byte) (cut, forward bool) {
 	c.mu.Lock()
@@ -104,6 +119,9 @@ func (c *cutter) serve(client net.Conn) {
 			}
 			select {
 			case <-muted: // Redis has run it; nobody hears
+				c.mu.Lock()
+				c.at = time.Now()
+				c.mu.Unlock()
 				_ = client.Close()
 				return
 			default:

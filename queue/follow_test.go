@@ -75,8 +75,7 @@ func TestAClaimWhoseReplyWasLostBeforeAReloadGoesBackUncounted(t *testing.T) {
 	old := startFlow(t, c.behind(t, b, short), short, r.handler(done))
 	eventually(t, "a scan", func() bool { return !old.consumer.Health().LastScan.IsZero() })
 	c.cut(t, "claim", 1, false)
-	eventually(t, "an empty claim to be cut", func() bool { return c.made() == 1 })
-	b.do(t, "ZADD", b.keys.Running, b.nowMS(t)+float64(lease.Milliseconds()), text("a")) // what that claim would have taken
+	c.claimed(t, b, lease, text("a"))
 	old.stop(t)
 	startAfter(t, old, b, short, r.handler(done))
 	eventually(t, "the job to run", func() bool { return r.count() == 1 && b.empty(t) })
@@ -96,8 +95,7 @@ func TestAClaimWhoseReplyWasLostBeforeAStallGoesBackUncounted(t *testing.T) {
 	f := startWatched(t, c.behind(t, b, short), b.watch(queue.Options{Topic: "mail"}), gate, short, r.handler(done))
 	eventually(t, "a scan", func() bool { return !f.consumer.Health().LastScan.IsZero() })
 	c.cut(t, "claim", 1, false)
-	eventually(t, "an empty claim to be cut", func() bool { return c.made() == 1 })
-	b.do(t, "ZADD", b.keys.Running, b.nowMS(t)+float64(lease.Milliseconds()), text("a")) // what that claim would have taken
+	c.claimed(t, b, lease, text("a"))
 	gate.breakIt(untilDone, nil)
 	wait(t.Context(), 100*time.Millisecond) // a claim may be under way
 	b.ready(t, text("b"))
