@@ -1,6 +1,7 @@
 package admin_test
 
 import (
+	"fmt"
 	"maps"
 	"net"
 	"testing"
@@ -96,7 +97,7 @@ func TestAServerThatIsGoneOrHangsIsOnlyNotUp(t *testing.T) {
 		if want := map[string]float64{"sidecar_redis_up": 0}; !maps.Equal(got, want) {
 			t.Errorf("%s: got %v, want %v", name, got, want)
 		}
-		if took := time.Since(began); took > 3*time.Second {
+		if took := time.Since(began); took > 5*time.Second { // what its client would wait for
 			t.Errorf("%s: the scrape took %s", name, took)
 		}
 	}
@@ -118,16 +119,18 @@ func TestAUserWhoMayNotAskGetsNothingButUp(t *testing.T) {
 func TestManyScrapesAskOnce(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
-	servers := serversOf(t, server)
+	servers, began := serversOf(t, server), time.Now()
 	for range 20 {
 		scrape(t, servers)
 	}
+	most := 2 + int(time.Since(began)/time.Second)
 	stats, err := server.Client().InfoMap(t.Context(), "commandstats").Result()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if calls := stats["Commandstats"]["cmdstat_info"]; len(calls) == 0 || calls[:8] != "calls=1," && calls[:8] != "calls=2," {
-		t.Errorf("INFO: %s; want one call, or two where a second has passed", calls)
+	var calls int
+	if _, err := fmt.Sscanf(stats["Commandstats"]["cmdstat_info"], "calls=%d,", &calls); err != nil || calls < 1 || calls > most {
+		t.Errorf("INFO: %d calls (%v), want one, and another each second: %d at most", calls, err, most)
 	}
 }
 

@@ -3,7 +3,6 @@ package admin_test
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -76,14 +75,12 @@ func TestStreamsAreBoundedAndLeaveRoomForOthers(t *testing.T) {
 			t.Errorf("%s beside the streams: %d", path, resp.StatusCode)
 		}
 	}
-	if took := stop(); took > 900*time.Millisecond {
-		t.Errorf("the stop waited %s for streams", took)
-	}
-	for i, lines := range streams {
+	stop()
+	for i, lines := range streams { // one that the stop has to wait for would be cut when its patience is over
 		for lines.Scan() { // to its end
 		}
-		if i == 0 && lines.Err() != nil && !strings.Contains(fmt.Sprint(lines.Err()), "EOF") {
-			t.Logf("a stream ends with %v", lines.Err())
+		if lines.Err() != nil {
+			t.Errorf("stream %d was cut: %v", i, lines.Err())
 		}
 	}
 }

@@ -213,6 +213,7 @@ func TestAHangingReceiverHoldsUpNobody(t *testing.T) {
 	hanging.answers(func(http.ResponseWriter) { <-release })
 	defer close(release)
 	w := newWorld(t, r, alert.JSON, backlogRule())
+	w.patience = time.Second
 	other := w.opts.Targets[0]
 	other.Name, other.URL = "hanging", queue.Secret(hanging.URL)
 	w.opts.Targets = append(w.opts.Targets, other)

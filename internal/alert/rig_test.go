@@ -68,6 +68,7 @@ type world struct {
 	opts     alert.Options
 	log      bytes.Buffer
 	registry *prometheus.Registry
+	patience time.Duration // with receivers
 }
 
 // clock is read by couriers beside the test.
@@ -76,7 +77,7 @@ func (w *world) clock() time.Time { return w.now }
 // newWorld has one target, to which receiver listens as kind, and the rules.
 func newWorld(t *testing.T, r *receiver, kind string, rules ...alert.Rule) *world {
 	t.Helper()
-	w := &world{t: t, now: time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC), registry: prometheus.NewRegistry()}
+	w := &world{t: t, now: time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC), registry: prometheus.NewRegistry(), patience: 30 * time.Second}
 	w.ledger = alert.NewMemory(w.clock)
 	w.opts = alert.DefaultOptions()
 	target := alert.DefaultTarget()
@@ -90,7 +91,7 @@ func (w *world) sidecar(name string) *sidecar {
 	log := slog.New(slog.NewTextHandler(io.MultiWriter(w.t.Output(), &w.log), nil))
 	s := &sidecar{world: w, registry: reg, topics: map[string]alert.Topic{"orders": {Known: true, Pool: "default"}}}
 	s.pools = map[string]alert.Pool{"default": {}}
-	s.engine = alert.NewEngineAt(name, &http.Client{Timeout: 500 * time.Millisecond}, alert.NewMetrics(reg), log, w.clock)
+	s.engine = alert.NewEngineAt(name, &http.Client{Timeout: w.patience}, alert.NewMetrics(reg), log, w.clock)
 	return s
 }
 

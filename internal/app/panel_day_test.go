@@ -35,10 +35,10 @@ func TestAJobThatAnOldConsumerHoldsIsShownAsSuch(t *testing.T) {
 func TestAFullRedisAndJobsThatAreGoneWithARestartAreTold(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
-	b := newBoard(t, server, "")
-	for i := range 20 {
-		b.rdb.ZAdd(t.Context(), "delay:pool:mail", redis.Z{Score: 4e12, Member: fmt.Sprintf(`{"uuid":"j%d"}`, i)})
+	for i, rdb := 0, server.Client(); i < 20; i++ { // before the first look, so that each counts them
+		rdb.ZAdd(t.Context(), "delay:pool:mail", redis.Z{Score: 4e12, Member: fmt.Sprintf(`{"uuid":"j%d"}`, i)})
 	}
+	b := newBoard(t, server, "")
 	var o dash.Overview
 	look := func() dash.Overview {
 		o = dash.Overview{}
@@ -46,7 +46,7 @@ func TestAFullRedisAndJobsThatAreGoneWithARestartAreTold(t *testing.T) {
 		return o
 	}
 	b.rdb.ConfigSet(t.Context(), "maxmemory", "1mb")
-	testenv.Poll(t, patience, "the full Redis to be told of", func() bool { return look().Redis.Refuses })
+	testenv.Poll(t, patience, "the full Redis to be told of", func() bool { return look().Redis.Refuses && o.Redis.Up && o.Redis.Policy != "" })
 	if code, body := b.try(t, "GET", "/readyz", ""); code != http.StatusServiceUnavailable || !strings.Contains(string(body), "takes no writes") {
 		t.Errorf("/readyz answers %d %s", code, body)
 	}

@@ -204,7 +204,7 @@ func TestAnActAtARedisThatHangsSaysWhatIsKnown(t *testing.T) {
 	if len(results) != 0 || queue.FaultOf(err) != queue.Network || closeErr != nil || act.Untold() == nil {
 		t.Errorf("%v, %v; closed %v, untold %v", results, err, closeErr, act.Untold())
 	}
-	if took > 4*time.Second {
+	if took > 5500*time.Millisecond { // it is patient for a second each time; its client would be for 3, twice
 		t.Errorf("it took %s", took)
 	}
 	testenv.Poll(t, 10*time.Second, "what was asked for while it hung", func() bool { return len(m.dead()) <= 2 })
