@@ -148,15 +148,15 @@ func TestSessionsDoNotQueueJobs(t *testing.T) {
 	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Children: 4})
 	r := newRig(t, f).run()
-	topic := r.topic(f.Script("session.php", `<?php ini_set('session.save_path', '`+f.Shared()+`'); session_start(); usleep(500000);`))
+	topic := r.topic(f.Script("session.php", `<?php ini_set('session.save_path', '`+f.Shared()+`'); session_start(); usleep(2000000);`))
 	begin := time.Now()
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() { wantVerdict(t, topic.Run(t.Context(), job(t, "")), compat.Done, "") })
 	}
 	wg.Wait()
-	if took := time.Since(begin); took > 1500*time.Millisecond {
-		t.Errorf("four jobs of half a second took %s", took)
+	if took := time.Since(begin); took > 6*time.Second { // one after the other they would take 8
+		t.Errorf("four jobs of two seconds took %s", took)
 	}
 }
 

@@ -100,7 +100,7 @@ func TestSlotsGiveWayToOthers(t *testing.T) {
 	})
 	cancel()
 	wg.Wait()
-	if !acquires(t, topic, 10*time.Second) {
+	if !acquires(t, topic, 30*time.Second) {
 		t.Error("the slots did not come back")
 	}
 	topic.Release(1)

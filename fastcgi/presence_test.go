@@ -87,13 +87,13 @@ func TestABusyPoolIsNotSilent(t *testing.T) {
 	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{Children: 1})
 	r := newRig(t, f)
-	fastcgi.SetPatience(r.pool, 2*time.Second)
+	fastcgi.SetPatience(r.pool, 4*time.Second)
 	topic := r.handler("sleep", func(o *fastcgi.TopicOptions) { o.Workers = 6 })
 	r.run()
 	r.opened(topic)
 	done := make(chan fastcgi.Result, 6)
 	for range 6 {
-		go func() { done <- topic.Run(t.Context(), sleeper(t, "a1", f.Shared(), 0.7)) }()
+		go func() { done <- topic.Run(t.Context(), sleeper(t, "a1", f.Shared(), 1)) }()
 	}
 	for range 6 {
 		if err := r.pool.Health(); err != nil {

@@ -66,7 +66,7 @@ func TestJobsGoToTheRouteOfTheirType(t *testing.T) {
 		r.run()
 		r.opened(topic)
 		for _, typ := range []string{"send_sms", "send_mail", "", "send_mail", "never_heard_of", "send_sms"} {
-			wantOutcome(t, topic.Handle(t.Context(), typed(t, typ)), compat.Done, "")
+			wantOutcome(t, handled(t.Context(), topic, typed(t, typ)), compat.Done, "")
 		}
 		got := lines(t, ran)
 		for i, want := range []string{
@@ -130,9 +130,9 @@ func TestARoutesTimeoutIsItsOwn(t *testing.T) {
 			func(o *fastcgi.TopicOptions) { o.Call, o.Bootstrap, o.Workers = "sleeps", sleeps, 1 })
 		r.run()
 		r.opened(topic)
-		wantOutcome(t, topic.Handle(t.Context(), typed(t, "any")), compat.Done, "")
-		wantOutcome(t, topic.Handle(t.Context(), typed(t, "short")), compat.TimedOut, "timeout = 300ms")
-		wantOutcome(t, topic.Handle(t.Context(), typed(t, "any")), compat.Done, "")
+		wantOutcome(t, handled(t.Context(), topic, typed(t, "any")), compat.Done, "")
+		wantOutcome(t, handled(t.Context(), topic, typed(t, "short")), compat.TimedOut, "timeout = 300ms")
+		wantOutcome(t, handled(t.Context(), topic, typed(t, "any")), compat.Done, "")
 	})
 }
 
@@ -155,14 +155,14 @@ func TestAMissingScriptOfOneRouteShutsTheGate(t *testing.T) {
 			f.Script("later.php", ok)
 			r.opened(topic)
 			for _, typ := range []string{"later", "there"} {
-				wantOutcome(t, topic.Handle(t.Context(), typed(t, typ)), compat.Done, "")
+				wantOutcome(t, handled(t.Context(), topic, typed(t, typ)), compat.Done, "")
 			}
 			if err := os.Remove(later); err != nil {
 				t.Fatal(err)
 			}
 			testenv.Poll(t, 10*time.Second, "the gap to be seen", func() bool { // a worker that has the file goes on until it is replaced
 				topic.Renew()
-				return topic.Handle(t.Context(), typed(t, "later")).Verdict == compat.Unavailable
+				return handled(t.Context(), topic, typed(t, "later")).Verdict == compat.Unavailable
 			})
 			wantHealth(t, "the topic", topic.Health, `route "later": `)
 		})
@@ -192,7 +192,7 @@ func TestAMissingClassOfOneRouteIsInDoubtUntilAJobOfThatRouteRuns(t *testing.T) 
 				t.Fatal("no permission")
 			}
 			defer topic.Release(1)
-			wantOutcome(t, topic.Handle(t.Context(), typed(t, typ)), want, says)
+			wantOutcome(t, handled(t.Context(), topic, typed(t, typ)), want, says)
 		}
 		one("here", compat.Done, "")
 		one("later", compat.Unavailable, `route "later": class Later does not exist`)
@@ -221,11 +221,11 @@ func TestChangedCodeOfOneRouteRenewsTheWorkers(t *testing.T) {
 	r.run()
 	r.opened(topic)
 	for _, typ := range []string{"a", "b"} {
-		wantOutcome(t, topic.Handle(t.Context(), typed(t, typ)), compat.Done, "")
+		wantOutcome(t, handled(t.Context(), topic, typed(t, typ)), compat.Done, "")
 	}
 	callable(f, "b", notes(ran, "'newer'"))
 	testenv.Poll(t, 10*time.Second, "the new code", func() bool { // at most 50 ms later
-		wantOutcome(t, topic.Handle(t.Context(), typed(t, "b")), compat.Done, "")
+		wantOutcome(t, handled(t.Context(), topic, typed(t, "b")), compat.Done, "")
 		got := lines(t, ran)
 		return got[len(got)-1] == "newer"
 	})

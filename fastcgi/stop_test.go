@@ -38,7 +38,7 @@ func TestTimeoutStopsTheScript(t *testing.T) {
 			topic := newRig(t, f).run().handler("sleep", timeout(300*time.Millisecond))
 			got := topic.Run(t.Context(), sleeper(t, "a1", f.Shared(), 10))
 			wantVerdict(t, got, compat.TimedOut, "300ms, stopped")
-			if !got.Started || got.PID == 0 || got.Elapsed > 3*time.Second {
+			if !got.Started || got.PID == 0 || got.Elapsed > 9*time.Second {
 				t.Errorf("started %v, pid %d, after %s", got.Started, got.PID, got.Elapsed)
 			}
 			testenv.Poll(t, 5*time.Second, "the master to bury the child", func() bool {
@@ -68,14 +68,14 @@ func TestQueuedJobWaitsLongerThanItsTimeoutAndRunsOnce(t *testing.T) {
 	r := newRig(t, f).run()
 	dir := f.Shared()
 	long := r.handler("sleep")
-	short := r.handler("sleep", timeout(200*time.Millisecond))
+	short := r.handler("sleep", timeout(time.Second))
 	var wg sync.WaitGroup
-	wg.Go(func() { wantVerdict(t, long.Run(t.Context(), sleeper(t, "long", dir, 1)), compat.Done, "") })
+	wg.Go(func() { wantVerdict(t, long.Run(t.Context(), sleeper(t, "long", dir, 4)), compat.Done, "") })
 	testenv.Poll(t, 5*time.Second, "the long job to start", func() bool { return started(dir, "long") })
 	got := short.Run(t.Context(), sleeper(t, "short", dir, 0))
 	wg.Wait()
 	wantVerdict(t, got, compat.Done, "")
-	if got.Waited < 500*time.Millisecond || marks(dir, "short", "end") != 1 {
+	if got.Waited < time.Second || marks(dir, "short", "end") != 1 {
 		t.Errorf("waited %s, ran %d times", got.Waited, marks(dir, "short", "end"))
 	}
 }
@@ -87,7 +87,7 @@ func TestStoppedSidecarTakesBackWhatHasNotBegun(t *testing.T) {
 	dir := f.Shared()
 	topic := r.handler("sleep")
 	var wg sync.WaitGroup
-	wg.Go(func() { wantVerdict(t, topic.Run(t.Context(), sleeper(t, "first", dir, 0.5)), compat.Done, "") })
+	wg.Go(func() { wantVerdict(t, topic.Run(t.Context(), sleeper(t, "first", dir, 2)), compat.Done, "") })
 	testenv.Poll(t, 5*time.Second, "the first job to start", func() bool { return started(dir, "first") })
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -127,7 +127,7 @@ func TestStoppedSidecarHoldsWhatMayBeginOnTCP(t *testing.T) {
 	dir := f.Shared()
 	topic := r.handler("sleep")
 	var wg sync.WaitGroup
-	wg.Go(func() { wantVerdict(t, topic.Run(t.Context(), sleeper(t, "first", dir, 0.3)), compat.Done, "") })
+	wg.Go(func() { wantVerdict(t, topic.Run(t.Context(), sleeper(t, "first", dir, 2)), compat.Done, "") })
 	testenv.Poll(t, 5*time.Second, "the first job to start", func() bool { return started(dir, "first") })
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -164,7 +164,7 @@ func TestReloadCutsOrWaits(t *testing.T) {
 			dir := f.Shared()
 			topic := r.handler("sleep")
 			done := make(chan fastcgi.Result, 1)
-			go func() { done <- topic.Run(t.Context(), sleeper(t, "a1", dir, 0.5)) }()
+			go func() { done <- topic.Run(t.Context(), sleeper(t, "a1", dir, 2)) }()
 			testenv.Poll(t, 5*time.Second, "the job to start", func() bool { return started(dir, "a1") })
 			f.Reload()
 			wantVerdict(t, <-done, tt.want, "")
@@ -228,7 +228,7 @@ func TestKillOrderThatWasGivenUpIsDead(t *testing.T) {
 	dir := f.Shared()
 	topic := r.handler("sleep")
 	done := make(chan fastcgi.Result, 1)
-	go func() { done <- topic.Run(t.Context(), sleeper(t, "a1", dir, 2.5)) }()
+	go func() { done <- topic.Run(t.Context(), sleeper(t, "a1", dir, 5)) }()
 	testenv.Poll(t, 5*time.Second, "the job to start", func() bool { return started(dir, "a1") })
 	child := f.Children()[0]
 	if err := fastcgi.Kill(t.Context(), r.pool, child); err == nil { // gives up after 2 s
@@ -246,7 +246,7 @@ func TestLateSuccessIsDoneAndTheAbandonedMayStillRun(t *testing.T) {
 	t.Parallel()
 	f := testenv.StartFPM(t, testenv.FPMOptions{})
 	r := newRig(t, f).run()
-	script := f.Script("slow.php", `<?php usleep(600000); echo 'success';`)
+	script := f.Script("slow.php", `<?php usleep(2500000); echo 'success';`)
 	slow := func(abandon time.Duration) func(*fastcgi.TopicOptions) {
 		return func(o *fastcgi.TopicOptions) { raw(o); o.Timeout, o.AbandonAfter = 100*time.Millisecond, abandon }
 	}

@@ -76,7 +76,7 @@ func TestStrangersOnTheSocketsDisturbNoWorker(t *testing.T) {
 			for _, role := range []string{"worker", "report"} {
 				call(t, r.socketOf(role), text)
 			}
-			wantOutcome(t, topic.Handle(t.Context(), job(t, "")), compat.Done, "")
+			wantOutcome(t, handled(t.Context(), topic, job(t, "")), compat.Done, "")
 		})
 	}
 	var before, after runtime.MemStats
@@ -134,7 +134,7 @@ func TestATokenIsGoodOnce(t *testing.T) {
 	topic := r.topic("/srv/job.php", resident, func(o *fastcgi.TopicOptions) { o.Workers = 1 })
 	r.run()
 	r.opened(topic)
-	wantOutcome(t, topic.Handle(t.Context(), job(t, "")), compat.Done, "")
+	wantOutcome(t, handled(t.Context(), topic, job(t, "")), compat.Done, "")
 	if err := <-second; err == nil || os.IsTimeout(err) {
 		t.Errorf("the second caller was not hung up on: %v", err)
 	}

@@ -42,7 +42,7 @@ func TestKilledWorkersCostOnlyTheJobInHand(t *testing.T) {
 	r.opened(topic)
 	const n = 10000
 	ctx, cancel := context.WithCancel(t.Context())
-	killed := 0
+	killed, length := 0, int64(0)
 	var killer sync.WaitGroup
 	killer.Go(func() {
 		tick := time.NewTicker(20 * time.Millisecond)
@@ -53,6 +53,11 @@ func TestKilledWorkersCostOnlyTheJobInHand(t *testing.T) {
 			case <-ctx.Done():
 				return
 			}
+			noted, err := os.Stat(runs)
+			if err != nil || noted.Size() == length {
+				continue // a busy machine starts them more slowly than they would be killed
+			}
+			length = noted.Size()
 			if pids := f.Children(); len(pids) > 0 {
 				_ = syscall.Kill(pids[killed%len(pids)], syscall.SIGKILL)
 				killed++
@@ -90,7 +95,7 @@ func TestAPoisonJobHarmsNoOther(t *testing.T) {
 	if got[compat.Crashed] != 20 || got[compat.Done] != 980 {
 		t.Errorf("%v", got)
 	}
-	o := topic.Handle(t.Context(), job(t, `{"n":7}`))
+	o := handled(t.Context(), topic, job(t, `{"n":7}`))
 	wantOutcome(t, o, compat.Crashed, "child died")
 }
 
@@ -108,11 +113,12 @@ func TestReloadsOfFPMAreNotHeldUp(t *testing.T) {
 			serves := func() {
 				t.Helper()
 				testenv.Poll(t, 5*time.Second, "other requests and workers to be served", func() bool { // a master that is just starting misses a SIGTERM
-					return web.Run(t.Context(), job(t, "")).Outcome.Verdict == compat.Done && topic.Handle(t.Context(), job(t, "")).Verdict == compat.Done
+					return web.Run(t.Context(), job(t, "")).Outcome.Verdict == compat.Done && handled(t.Context(), topic, job(t, "")).Verdict == compat.Done
 				})
 			}
 			quickest := time.Hour
-			for range 3 { // the machine may be slow once, a worker that waited for its look would be each time
+			// The machine may be slow once or twice, a worker that waited for its look would be each time.
+			for n := 0; n < 3 || n < 20 && quickest > 250*time.Millisecond; n++ {
 				serves()
 				old, began := f.Children(), time.Now()
 				f.Reload()
@@ -126,7 +132,7 @@ func TestReloadsOfFPMAreNotHeldUp(t *testing.T) {
 			serves()
 			old := f.Children()
 			outcome := make(chan compat.Outcome, 1)
-			go func() { outcome <- topic.Handle(t.Context(), job(t, `{"us":700000}`)) }()
+			go func() { outcome <- topic.Handle(t.Context(), job(t, `{"us":2000000}`)) }()
 			testenv.Poll(t, 5*time.Second, "the job to be under way", func() bool { return begun(f) })
 			f.Reload()
 			o := <-outcome
@@ -144,12 +150,16 @@ func TestReloadsOfFPMAreNotHeldUp(t *testing.T) {
 // wantGone waits until children of FPM have ended: less than the 10 s they would have if they did not look, with room for a busy machine.
 func wantGone(t *testing.T, pids []int) {
 	t.Helper()
+	began := time.Now()
 	testenv.Poll(t, 8*time.Second, "the old children to be gone", func() bool {
 		return !slices.ContainsFunc(pids, func(pid int) bool {
 			_, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
 			return err == nil
 		})
 	})
+	if took := time.Since(began); took > 8*time.Second {
+		t.Errorf("the old children were gone after %s", took)
+	}
 }
 
 func TestWorkersComeBackAfterARestartOfFPM(t *testing.T) {
@@ -234,7 +244,7 @@ func TestStoppingStopsWorkers(t *testing.T) {
 	f := testenv.StartFPM(t, testenv.FPMOptions{})
 	r := newRig(t, f)
 	marks := f.Shared()
-	topic := r.worker("sleeps", `file_put_contents('`+marks+`/' . $job['uuid'], 'x'); usleep(10000000); file_put_contents('`+marks+`/' . $job['uuid'] . '.end', 'x');`)
+	topic := r.worker("sleeps", `file_put_contents('`+marks+`/' . $job['uuid'], 'x'); usleep(20000000); file_put_contents('`+marks+`/' . $job['uuid'] . '.end', 'x');`)
 	r.run()
 	r.opened(topic)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -249,7 +259,7 @@ func TestStoppingStopsWorkers(t *testing.T) {
 	})
 	began := time.Now()
 	wantOutcome(t, topic.Handle(t.Context(), job(t, `{"uuid":"late"}`)), compat.Unavailable, "no worker was free")
-	if took := time.Since(began); took > time.Second {
+	if took := time.Since(began); took > 8*time.Second { // less than the workers have to do
 		t.Errorf("a job that found no worker came back after %s", took)
 	}
 	go func() { outcomes <- topic.Handle(ctx, job(t, `{"uuid":"u2"}`)) }()
@@ -260,7 +270,7 @@ func TestStoppingStopsWorkers(t *testing.T) {
 	for range 2 {
 		wantOutcome(t, <-outcomes, compat.Unavailable, "stopped the script")
 	}
-	if took := time.Since(began); took > 2*time.Second {
+	if took := time.Since(began); took > 8*time.Second { // likewise
 		t.Errorf("it took %s", took)
 	}
 	wantOutcome(t, topic.Handle(t.Context(), job(t, "")), compat.Unavailable, "")

@@ -86,14 +86,14 @@ func TestWorkersAreRecycledForEveryReason(t *testing.T) {
 			r.run()
 			r.opened(topic)
 			for range 20 {
-				topic.Handle(t.Context(), job(t, ""))
+				handled(t.Context(), topic, job(t, ""))
 			}
 			if tt.then != nil {
 				tt.then(r, topic)
 			}
 			r.recycled(reason)
 			if reason != "drain" && tt.body == "" {
-				wantOutcome(t, topic.Handle(t.Context(), job(t, "")), compat.Done, "")
+				wantOutcome(t, handled(t.Context(), topic, job(t, "")), compat.Done, "")
 			}
 		})
 	}
@@ -176,7 +176,7 @@ func TestADeployRenewsWorkers(t *testing.T) {
 	link("r1")
 	link("r2")
 	testenv.Poll(t, 10*time.Second, "the switch to be seen", func() bool { // at most 50 ms later
-		wantOutcome(t, topic.Handle(t.Context(), job(t, `{"n":-1}`)), compat.Done, "")
+		wantOutcome(t, handled(t.Context(), topic, job(t, `{"n":-1}`)), compat.Done, "")
 		text, _ := os.ReadFile(runs)
 		return strings.HasSuffix(string(text), "-1 r2r2r2\n")
 	})
@@ -229,7 +229,7 @@ func TestTopicsShareAPoolOfWorkersByWeight(t *testing.T) {
 	if plain.Acquire(turn, 1) != 1 {
 		t.Error("mode request got no slot")
 	}
-	wantOutcome(t, plain.Handle(turn, job(t, "")), compat.Done, "")
+	wantOutcome(t, handled(turn, plain, job(t, "")), compat.Done, "")
 	plain.Release(1)
 	stop()
 	cancel()
@@ -253,14 +253,14 @@ func TestPermitsAreWorkForTenMilliseconds(t *testing.T) {
 	}
 	topic.Release(2)
 	for range 300 {
-		wantOutcome(t, topic.Handle(t.Context(), job(t, "")), compat.Done, "")
+		wantOutcome(t, handled(t.Context(), topic, job(t, "")), compat.Done, "")
 	}
 	got := topic.Acquire(t.Context(), 1000)
 	if got < 2*4 || got > 2*64 { // 128 where a run is as quick as it should be
 		t.Errorf("%d permits for quick runs, want many and at most 128", got)
 	}
 	topic.Release(got)
-	wantOutcome(t, topic.Handle(t.Context(), job(t, `{"us":200000}`)), compat.Done, "")
+	wantOutcome(t, handled(t.Context(), topic, job(t, `{"us":200000}`)), compat.Done, "")
 	if got := topic.Acquire(t.Context(), 1000); got > 2*3 {
 		t.Errorf("%d permits after a run of 200 ms", got)
 	}

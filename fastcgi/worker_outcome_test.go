@@ -38,7 +38,7 @@ func TestEveryOutcomeOfAWorkersJob(t *testing.T) {
 			case 'echo': echo 'stray'; return;
 			case 'finish': fastcgi_finish_request(); usleep(400000); return;
 			case 'finish and throw': fastcgi_finish_request(); usleep(400000); throw new RuntimeException('after all');
-		}`, timeout(time.Second))
+		}`, timeout(3*time.Second))
 	r.run()
 	r.opened(topic)
 	for _, tt := range []struct {
@@ -57,13 +57,13 @@ func TestEveryOutcomeOfAWorkersJob(t *testing.T) {
 		{"fatal", compat.Failed, "Twice"},
 		{"memory", compat.Failed, "memory"},
 		{"kill", compat.Crashed, "child died"},
-		{"sleep", compat.TimedOut, "1s, stopped"},
+		{"sleep", compat.TimedOut, "3s, stopped"},
 		{"echo", compat.Done, ""},
 		{"finish", compat.Done, ""},
 		{"finish and throw", compat.Failed, "after all"},
 		{"nothing", compat.Done, ""},
 	} {
-		got := topic.Handle(t.Context(), job(t, `{"uuid":"a1","do":"`+tt.do+`"}`))
+		got := handled(t.Context(), topic, job(t, `{"uuid":"a1","do":"`+tt.do+`"}`))
 		wantOutcome(t, got, tt.want, tt.says)
 		if tt.do == "defer" && got.Delay != 90*time.Second {
 			t.Errorf("deferred by %s", got.Delay)
@@ -74,7 +74,7 @@ func TestEveryOutcomeOfAWorkersJob(t *testing.T) {
 		if tt.do == "kill" && !strings.Contains(got.Trace, "goodbye") {
 			t.Errorf("the trace of a killed worker: %q", got.Trace)
 		}
-		wantOutcome(t, topic.Handle(t.Context(), job(t, "")), compat.Done, "") // a job without "do" warns, and is done
+		wantOutcome(t, handled(t.Context(), topic, job(t, "")), compat.Done, "") // a job without "do" warns, and is done
 	}
 }
 
@@ -90,12 +90,12 @@ func TestOptionsOfTheTopicHoldForWorkersToo(t *testing.T) {
 	for _, topic := range []*fastcgi.Topic{exits, falses, says, logs} {
 		r.opened(topic)
 	}
-	wantOutcome(t, exits.Handle(t.Context(), job(t, "")), compat.Done, "")
-	wantOutcome(t, falses.Handle(t.Context(), job(t, "")), compat.Failed, "false")
-	wantOutcome(t, says.Handle(t.Context(), job(t, `{"say":"success"}`)), compat.Done, "")
-	wantOutcome(t, says.Handle(t.Context(), job(t, `{"say":"no success"}`)), compat.Failed, "success_body")
+	wantOutcome(t, handled(t.Context(), exits, job(t, "")), compat.Done, "")
+	wantOutcome(t, handled(t.Context(), falses, job(t, "")), compat.Failed, "false")
+	wantOutcome(t, handled(t.Context(), says, job(t, `{"say":"success"}`)), compat.Done, "")
+	wantOutcome(t, handled(t.Context(), says, job(t, `{"say":"no success"}`)), compat.Failed, "success_body")
 	for n := range 30 {
-		wantOutcome(t, logs.Handle(t.Context(), job(t, fmt.Sprintf(`{"uuid":"u%d"}`, n))), compat.Done, "")
+		wantOutcome(t, handled(t.Context(), logs, job(t, fmt.Sprintf(`{"uuid":"u%d"}`, n))), compat.Done, "")
 	}
 	for line := range strings.Lines(r.log.String()) {
 		_, about, ok := strings.Cut(line, "uuid=")
@@ -119,8 +119,8 @@ func TestNoiseDoesNotStallAWorker(t *testing.T) {
 		if ($job['fail'] ?? false) { throw new Exception('after all that'); }`)
 	r.run()
 	r.opened(topic)
-	wantOutcome(t, topic.Handle(t.Context(), job(t, `{"warnings":100000,"output":0}`)), compat.Done, "")
-	wantOutcome(t, topic.Handle(t.Context(), job(t, `{"warnings":0,"output":20000}`)), compat.Done, "")
+	wantOutcome(t, handled(t.Context(), topic, job(t, `{"warnings":100000,"output":0}`)), compat.Done, "")
+	wantOutcome(t, handled(t.Context(), topic, job(t, `{"warnings":0,"output":20000}`)), compat.Done, "")
 	got := topic.Run(t.Context(), job(t, `{"warnings":3000,"output":3000,"fail":true}`))
 	wantVerdict(t, got, compat.Failed, "after all that")
 	if len(got.Output) > 200<<10 || len(got.Stderr) > 200<<10 || !strings.Contains(string(got.Output), "[cut: ") {
@@ -136,9 +136,9 @@ func TestAJobTooLargeForAFrameFailsAtOnce(t *testing.T) {
 	r.run()
 	r.opened(topic)
 	text := func(n int) string { return fmt.Sprintf(`{"n":%d,"x":"%s"}`, n, strings.Repeat("x", n)) }
-	wantOutcome(t, topic.Handle(t.Context(), job(t, text(1<<20))), compat.Done, "")
-	wantOutcome(t, topic.Handle(t.Context(), job(t, text(20<<20))), compat.Done, "")
-	wantOutcome(t, topic.Handle(t.Context(), job(t, text(32<<20))), compat.Failed, `use mode = "request"`)
+	wantOutcome(t, handled(t.Context(), topic, job(t, text(1<<20))), compat.Done, "")
+	wantOutcome(t, handled(t.Context(), topic, job(t, text(20<<20))), compat.Done, "")
+	wantOutcome(t, handled(t.Context(), topic, job(t, text(32<<20))), compat.Failed, `use mode = "request"`)
 }
 
 // What keeps workers from serving: whose fault it is, and that it is no loop of starts.
@@ -159,10 +159,10 @@ func TestBootstrapsThatFail(t *testing.T) {
 	for _, topic := range []*fastcgi.Topic{throws, dies, hangs, exits} {
 		r.opened(topic)
 	}
-	wantOutcome(t, throws.Handle(t.Context(), job(t, "")), compat.Failed, "no database")
-	wantOutcome(t, exits.Handle(t.Context(), job(t, "")), compat.Failed, "exit")
-	wantOutcome(t, hangs.Handle(t.Context(), job(t, "")), compat.TimedOut, "stopped")
-	wantOutcome(t, dies.Handle(t.Context(), job(t, "")), compat.Unavailable, "before the start sign")
+	wantOutcome(t, handled(t.Context(), throws, job(t, "")), compat.Failed, "no database")
+	wantOutcome(t, handled(t.Context(), exits, job(t, "")), compat.Failed, "exit")
+	wantOutcome(t, handled(t.Context(), hangs, job(t, "")), compat.TimedOut, "stopped")
+	wantOutcome(t, handled(t.Context(), dies, job(t, "")), compat.Unavailable, "before the start sign")
 	if dies.Health() == nil {
 		t.Error("the gate is open although workers die in their bootstrap")
 	}
@@ -177,7 +177,7 @@ func TestBootstrapsThatFail(t *testing.T) {
 		t.Fatal(err)
 	}
 	testenv.Poll(t, 10*time.Second, "the mended bootstrap to serve", func() bool {
-		return throws.Handle(t.Context(), job(t, "")).Verdict == compat.Done
+		return handled(t.Context(), throws, job(t, "")).Verdict == compat.Done
 	})
 }
 
@@ -193,18 +193,18 @@ func TestAMissingHandlerShutsTheTopicsGate(t *testing.T) {
 	r.run()
 	r.opened(topic)
 	r.opened(noMethod)
-	wantOutcome(t, noMethod.Handle(t.Context(), job(t, "")), compat.Unavailable, "Nobody")
+	wantOutcome(t, handled(t.Context(), noMethod, job(t, "")), compat.Unavailable, "Nobody")
 	if noMethod.Health() == nil {
 		t.Error("the gate is open although there is no handler")
 	}
 	if err := os.Remove(script); err != nil {
 		t.Fatal(err)
 	}
-	wantOutcome(t, topic.Handle(t.Context(), job(t, "")), compat.Unavailable, "there.php")
+	wantOutcome(t, handled(t.Context(), topic, job(t, "")), compat.Unavailable, "there.php")
 	if topic.Health() == nil {
 		t.Error("the gate is open although there is no script")
 	}
 	callable(f, "there", "")
 	r.opened(topic)
-	wantOutcome(t, topic.Handle(t.Context(), job(t, "")), compat.Done, "")
+	wantOutcome(t, handled(t.Context(), topic, job(t, "")), compat.Done, "")
 }

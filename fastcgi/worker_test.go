@@ -33,6 +33,17 @@ func wantOutcome(t testing.TB, got compat.Outcome, want compat.Verdict, says str
 	wantVerdict(t, fastcgi.Result{Outcome: got}, want, says)
 }
 
+// handled is topic.Handle as a consumer has it: a job for which no worker was free goes back, and is handed over again. On a busy
+// machine the next worker takes longer to start than a job waits.
+func handled(ctx context.Context, topic *fastcgi.Topic, j compat.Job) compat.Outcome {
+	for end := time.Now().Add(time.Minute); ; {
+		got := topic.Handle(ctx, j)
+		if got.Error != "no worker was free" || time.Now().After(end) {
+			return got
+		}
+	}
+}
+
 func TestAWorkerServesJobAfterJob(t *testing.T) {
 	for _, tcp := range []bool{false, true} {
 		t.Run(fmt.Sprintf("tcp=%v", tcp), func(t *testing.T) {
@@ -47,7 +58,7 @@ func TestAWorkerServesJobAfterJob(t *testing.T) {
 			r.run()
 			r.opened(topic)
 			for range 20 {
-				wantOutcome(t, topic.Handle(t.Context(), job(t, "")), compat.Done, "")
+				wantOutcome(t, handled(t.Context(), topic, job(t, "")), compat.Done, "")
 			}
 			if got := len(distinctLines(t, pids)); got != 1 {
 				t.Errorf("%d workers served 20 jobs that came one by one", got)
