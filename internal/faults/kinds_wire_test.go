@@ -124,7 +124,7 @@ func delayScript(ctx context.Context, s *shop) error {
 	case <-reached:
 	case <-ctx.Done():
 		return nil
-	case <-time.After(10 * time.Second):
+	case <-time.After(readyWithin):
 		return fmt.Errorf("%s is not called", script)
 	}
 	linger(ctx, 5500*time.Millisecond)

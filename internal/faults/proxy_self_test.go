@@ -18,7 +18,7 @@ import (
 func through(t *testing.T, p *proxy) *redis.Client {
 	t.Helper()
 	rdb := redis.NewClient(&redis.Options{
-		Addr: p.front(), MaxRetries: -1, DialerRetries: 1, DisableIdentity: true, Protocol: 2, ReadTimeout: 500 * time.Millisecond,
+		Addr: p.front(), MaxRetries: -1, DialerRetries: 1, DisableIdentity: true, Protocol: 2, ReadTimeout: 3 * time.Second,
 	})
 	t.Cleanup(func() { _ = rdb.Close() })
 	return rdb
@@ -126,7 +126,7 @@ func TestSpoiledRepliesAreCutAtTheByteAndMended(t *testing.T) {
 	if _, err := conn.Write([]byte("PING\r\n")); err != nil {
 		t.Fatal(err)
 	}
-	_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 	got := make([]byte, 0, 16)
 	for err == nil {
 		buf := make([]byte, 16)
@@ -149,7 +149,7 @@ func TestALateReplyIsNetworkTrouble(t *testing.T) {
 	if err := rdb.Ping(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	mend := p.spoil(t.Context(), "latency", replies, map[string]int{"latency": 1500})
+	mend := p.spoil(t.Context(), "latency", replies, map[string]int{"latency": 10_000})
 	if _, err := storeOn(rdb).Claim(t.Context(), 0); queue.FaultOf(err) != queue.Network {
 		t.Errorf("got %v, want network trouble", err)
 	}

@@ -13,7 +13,7 @@ import (
 // gives a busy machine more; there the figures are only reported.
 const (
 	backWithin      = 5 * time.Second
-	backWithinShort = 30 * time.Second
+	backWithinShort = 2 * time.Minute
 )
 
 // awaitBack waits until each sidecar has started a job after the fault ended, and returns how long the slower one took.

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"sidecar/internal/testenv"
 )
 
 // size is how long a run of one kind is: it ends when there were both so many jobs and so many strikes.
@@ -124,7 +126,7 @@ func runKind(t *testing.T, k kind, z size, seed uint64) outcome {
 	wg.Wait()
 
 	running := time.Since(begin)
-	if err := s.awaitDrained(t.Context(), time.Minute); err != nil {
+	if err := s.awaitDrained(t.Context(), testenv.Slack*time.Minute); err != nil {
 		t.Error(err)
 	}
 	drained := time.Since(begin)
@@ -160,7 +162,7 @@ func (s *shop) warmUp(z size) {
 	if _, err := pipe.Exec(ctx); err != nil {
 		s.t.Fatal(err)
 	}
-	if err := s.awaitDrained(ctx, time.Minute); err != nil {
+	if err := s.awaitDrained(ctx, testenv.Slack*time.Minute); err != nil {
 		s.t.Fatalf("before any fault: %v", err)
 	}
 }

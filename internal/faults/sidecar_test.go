@@ -19,7 +19,7 @@ import (
 )
 
 // readyWithin is how long a sidecar may take to be ready on a machine that does other things.
-const readyWithin = 30 * time.Second
+const readyWithin = 2 * time.Minute
 
 // sidecar is one of the two of a shop, over all its starts.
 type sidecar struct {
