@@ -10,6 +10,8 @@ import (
 
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
 	"github.com/rs/zerolog"
+
+	"sidecar/internal/testenv"
 )
 
 // proxy stands between sidecars and a Redis and breaks what passes. The relay in front acts on the calls of
@@ -31,13 +33,14 @@ type proxy struct {
 	conns  map[net.Conn]bool // guarded by mu: both ends of what is open
 }
 
-// newProxy returns a proxy before the Redis at upstream (host:port) until the test ends.
+// newProxy returns a proxy before the Redis at upstream (host:port) until the test ends. While it refuses connections its
+// address is nobody else's.
 func newProxy(t testing.TB, upstream string) *proxy {
 	t.Helper()
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
 	p := &proxy{
 		t:     t,
-		toxic: toxiproxy.NewProxy(server, "redis", "127.0.0.1:0", upstream),
+		toxic: toxiproxy.NewProxy(server, "redis", testenv.FreeAddr(t), upstream),
 		conns: make(map[net.Conn]bool),
 	}
 	if err := p.toxic.Start(); err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -74,22 +73,6 @@ func Sentinel(t testing.TB, master *RedisServer, name string) *RedisServer {
 	t.Helper()
 	host, port, _ := net.SplitHostPort(master.Addr)
 	return start(t, []string{"--sentinel"}, fmt.Sprintf("sentinel monitor %s %s %s 1", name, host, port))
-}
-
-// FreeAddr returns an address on this machine where nobody listens. Its port is below those that Linux gives to
-// connections: one of these may be taken by the time that somebody listens.
-func FreeAddr(t testing.TB) string {
-	t.Helper()
-	for range 100 {
-		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", 10_000+rand.IntN(22_000)))
-		if err != nil {
-			continue
-		}
-		defer func() { _ = l.Close() }()
-		return l.Addr().String()
-	}
-	t.Fatal("no free port below 32000")
-	return ""
 }
 
 // URL returns the server's address as the sidecar's configuration spells it.
