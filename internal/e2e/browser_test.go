@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,7 +17,7 @@ import (
 )
 
 // browserPatience is how long one step in the browser may take: the first one starts it, on a machine under load.
-const browserPatience = 20 * time.Second
+const browserPatience = 30 * time.Second
 
 // browser is a tab of a real chromium that looks at a sidecar's dashboard.
 type browser struct {
@@ -32,8 +33,13 @@ func openBrowser(t testing.TB, root string) *browser {
 	if err != nil {
 		t.Fatalf("want Debian's chromium (make deps): %v", err)
 	}
+	data, err := os.MkdirTemp("", "sidecar-chromium-") // not t.TempDir: its processes may write for a moment after its end
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(data) })
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(data), chromedp.WSURLReadTimeout(time.Minute),
 		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("lang", "en"), chromedp.WindowSize(1280, 800))
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(stop)
@@ -61,26 +67,42 @@ func (b *browser) open(path string) {
 	b.do("open "+path, chromedp.Navigate(b.root+path), chromedp.WaitReady(chromedp.CSS("main")))
 }
 
-// click clicks what CSS or XPath finds, and waits for the page behind it. An open page keeps itself fresh: what was found may be
-// another one's by the time of the click, and is looked for again.
+// clicked finds what CSS or XPath names, looks whether a mouse would hit it, and clicks it, or says why not. An open page keeps
+// itself fresh: in several steps, what was found would now and then be gone or elsewhere by the time of the click.
+const clicked = `((what) => {
+	const found = what.startsWith('/') ? document.evaluate(what, document, null, XPathResult.FIRST_ORDERED_NODE_TYPE, null).singleNodeValue : document.querySelector(what);
+	if (!found) { return 'it is not on the page'; }
+	found.scrollIntoView({ behavior: 'instant', block: 'center' });
+	const box = found.getClientRects()[0];
+	if (!box) { return 'it is not shown'; }
+	const hit = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+	if (!found.contains(hit)) { return 'a mouse would hit ' + (hit ? hit.outerHTML.slice(0, 200) : 'nothing'); }
+	found.focus();
+	found.click();
+	return '';
+})(%s)`
+
+// click clicks what CSS or XPath finds as soon as it can be clicked.
 func (b *browser) click(what string) {
 	b.t.Helper()
-	for {
-		ctx, cancel := context.WithTimeout(b.ctx, browserPatience)
-		err := chromedp.Do(ctx, chromedp.Click(chromedp.Search(what)))
-		cancel()
-		if err == nil {
-			return
-		}
-		if !strings.Contains(err.Error(), "Could not find node") {
-			b.t.Fatalf("click %s: %v\n%s", what, err, b.text())
-		}
+	name, err := json.Marshal(what)
+	if err != nil {
+		b.t.Fatal(err)
 	}
+	eventually(b.t, browserPatience, func() error {
+		ctx, cancel := context.WithTimeout(b.ctx, browserPatience)
+		defer cancel()
+		why, err := chromedp.Run(ctx, chromedp.Evaluate[string](fmt.Sprintf(clicked, name)))
+		if err == nil && why != "" {
+			err = fmt.Errorf("click %s: %s\n%s", what, why, b.text())
+		}
+		return err
+	})
 }
 
 // text is what the page shows.
 func (b *browser) text() (text string) {
-	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
 	defer cancel()
 	text, _ = chromedp.Run(ctx, chromedp.Evaluate[string]("document.body.innerText"))
 	return text
@@ -118,14 +140,17 @@ func (b *browser) width(pixels, height int64) {
 	b.do("resize", chromedp.EmulateViewport(pixels, height))
 }
 
-// wantNoSidewaysScrolling fails where the page is wider than its window.
+// wantNoSidewaysScrolling waits until the page is no wider than its window: its style may come a moment after its text.
 func (b *browser) wantNoSidewaysScrolling(path string) {
 	b.t.Helper()
 	const widest = `[...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest('pre, .scroll, .unseen'))
 		.slice(0, 3).map(e => e.tagName + '.' + e.className).join(', ')`
-	if value[bool](b, `document.documentElement.scrollWidth > innerWidth`) {
-		b.t.Errorf("%s is %d px wide in a window of %d: %s", path, value[int](b, `document.documentElement.scrollWidth`), value[int](b, `innerWidth`), value[string](b, widest))
-	}
+	eventually(b.t, 2*time.Second, func() error {
+		if !value[bool](b, `document.documentElement.scrollWidth > innerWidth`) {
+			return nil
+		}
+		return fmt.Errorf("%s is %d px wide in a window of %d: %s", path, value[int](b, `document.documentElement.scrollWidth`), value[int](b, `innerWidth`), value[string](b, widest))
+	})
 }
 
 func (b *browser) scripts(on bool) {

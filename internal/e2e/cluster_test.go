@@ -155,7 +155,7 @@ func TestANodeThatFailsCostsOnlyWhatItsReplicaDidNotHave(t *testing.T) {
 	if err := reading.ReadOnly(context.Background()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	gone := failover{kept: uuidsOn(t, reading, r.topics[1]), begun: r.runs("S")}
+	gone := failover{kept: uuidsOn(t, reading, r.topics[1]), begun: r.begun("job-" + strings.Trim(r.topics[1], "{}") + "-")}
 	timeout := func(ms int) {
 		for _, node := range slices.Concat(r.cluster.Nodes[:1], r.cluster.Nodes[2:]) {
 			testenv.Do(t, node, "CONFIG", "SET", "cluster-node-timeout", ms)

@@ -229,7 +229,7 @@ func unkillable(t *testing.T, mode string) {
 			t.Fatal(err)
 		}
 	}
-	config := r.config(`grace = "2s"`, "lease = \"3s\"\ntimeout = \"1s\"\nabandon_after = \"7s\"\nretry = [\"1h\"]")
+	config := r.config(`grace = "2s"`, "lease = \"3s\"\ntimeout = \"1s\"\nabandon_after = \"15s\"\nretry = [\"1h\"]")
 	cmd := exec.Command(binary, "run", "-c", config)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: stranger, Gid: stranger}}
 	p := r.startCommand(cmd)

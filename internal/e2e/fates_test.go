@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -83,6 +84,32 @@ func (r *rig) wantNothingLost(f failover, pushed []string, forgettable func(uuid
 	}
 	r.t.Logf("%d jobs: %d that redis forgot, %d that ran twice since redis forgot that they were done, 0 lost", len(pushed), forgotten, doubled)
 	return forgotten, doubled
+}
+
+// begun returns the runs that had begun, once those of the jobs with that prefix have ended and no other begins: their server is
+// gone, so that none is claimed any more, but what was claimed before may begin a moment later.
+func (r *rig) begun(prefix string) map[string]int {
+	r.t.Helper()
+	runs := func(mark string) (n int) {
+		for _, uuid := range r.order(mark) {
+			if strings.HasPrefix(uuid, prefix) {
+				n++
+			}
+		}
+		return n
+	}
+	last, since := -1, time.Now()
+	eventually(r.t, 20*time.Second, func() error {
+		started, ended := runs("S"), runs("E")
+		if started != last || started != ended {
+			last, since = started, time.Now()
+		}
+		if time.Since(since) < time.Second {
+			return fmt.Errorf("%d runs have begun, %d have ended", started, ended)
+		}
+		return nil
+	})
+	return r.runs("S")
 }
 
 // never is for pushes that all were replicated.

@@ -152,10 +152,11 @@ func TestAVerdictOutlivesAnOutageAndTERM(t *testing.T) {
 	t.Parallel()
 	r := newLastingRig(t, 2)
 	p := r.start(r.config(`log_level = "debug"`, ""))
-	r.push(`{"uuid":"good","sleep_ms":700}`)
-	r.push(`{"uuid":"bad","sleep_ms":700,"fail_once":true}`)
+	r.push(`{"uuid":"good","wait":"go"}`)
+	r.push(`{"uuid":"bad","wait":"go","fail_once":true}`)
 	r.wantStarted(2)
 	r.redis.Stop()
+	r.write("go", "")
 	eventually(t, 10*time.Second, func() error {
 		if p.count("step=complete") == 0 || p.count("step=requeue") == 0 {
 			return fmt.Errorf("the verdicts have not met the outage yet")

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"sidecar/internal/testenv"
 )
 
 // instance is a running sidecar.
@@ -130,9 +132,10 @@ func (p *instance) kill() {
 	<-p.done
 }
 
-// wantExit waits for its end and compares the exit code.
+// wantExit waits for its end, which takes as long as within on a machine of one's own, and compares the exit code.
 func (p *instance) wantExit(code int, within time.Duration) {
 	p.t.Helper()
+	within *= testenv.Slack
 	select {
 	case <-p.done:
 	case <-time.After(within):
@@ -184,6 +187,28 @@ func (p *instance) metric(name string) float64 {
 	}
 	p.t.Fatalf("no metric %s", name)
 	return 0
+}
+
+// wantMetric waits until a metric has that value: what is settled in Redis is counted a moment later.
+func (p *instance) wantMetric(name string, want float64) {
+	p.t.Helper()
+	eventually(p.t, 5*time.Second, func() error {
+		if got := p.metric(name); got != want {
+			return fmt.Errorf("%s is %v, want %v", name, got, want)
+		}
+		return nil
+	})
+}
+
+// wantLogged waits until so many log lines hold the text: what is settled in Redis is told a moment later.
+func (p *instance) wantLogged(text string, want int) {
+	p.t.Helper()
+	eventually(p.t, 5*time.Second, func() error {
+		if got := p.count(text); got != want {
+			return fmt.Errorf("%d log lines hold %s, want %d", got, text, want)
+		}
+		return nil
+	})
 }
 
 // wantReady waits until /readyz answers 200.

@@ -62,7 +62,9 @@ func redisRestarted(t *testing.T, mode string) {
 	r.mode = mode
 	p := r.start(r.config("", `lease = "3s"`))
 	r.produce(jobs, 500, 0, 4)
-	for range 3 {
+	for i := range 3 {
+		r.pushSleepers(fmt.Sprint("round", i), 60, 4) // or a slow restart would leave none for the next
+		jobs += 60
 		r.wantStarted(r.marked("S") + 50)
 		r.redis.Restart()
 	}

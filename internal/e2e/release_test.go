@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // releaseScript is the stop part of the shops' release scripts, as they run it today (CONTRACT 1.6).
@@ -58,6 +60,18 @@ func (r *rig) wantGracefulRelease(pidFile string) {
 	}
 }
 
+// pushSleepers adds so many jobs to the pool, due now, that sleep for so long each.
+func (r *rig) pushSleepers(prefix string, count, sleepMS int) {
+	r.t.Helper()
+	pipe := r.rdb.Pipeline()
+	for i := range count {
+		pipe.ZAdd(context.Background(), "delay:pool:"+topic, redis.Z{Score: 1, Member: fmt.Sprintf(`{"uuid":"%s-%d","sleep_ms":%d}`, prefix, i, sleepMS)})
+	}
+	if _, err := pipe.Exec(context.Background()); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
 // push adds one text to the pool, due now.
 func (r *rig) push(text string) {
 	r.t.Helper()
@@ -74,12 +88,15 @@ func termUnderLoad(t *testing.T, mode string) {
 	r := newRig(t, children)
 	r.mode = mode
 	p := r.start(r.config("", ""))
-	r.produce(jobs, 0, 0, 1500)
+	for i := range jobs {
+		r.push(fmt.Sprintf(`{"uuid":"j%d","wait":"go"}`, i))
+	}
 	r.wantStarted(children)
 
 	p.signal(syscall.SIGTERM)
 	p.wantNotReady("stopping", time.Second)
-	p.wantExit(0, 8*time.Second)
+	r.write("go", "")
+	p.wantExit(0, 4*time.Second)
 	if s, e := r.marked("S"), r.marked("E"); s != children || e != children {
 		t.Errorf("%d started, %d ended; want the %d in hand and no others", s, e, children)
 	}
@@ -91,17 +108,29 @@ func termUnderLoad(t *testing.T, mode string) {
 
 func TestTermIsNotHeldUpByARedisThatHangs(t *testing.T) {
 	const grace = 2 * time.Second
+	const most = grace + 4500*time.Millisecond // with the default 25 s that is below the release script's 30
 	r := newRig(t, 2)
-	p := r.start(r.config(`grace = "2s"`, ""))
-	r.push(`{"uuid":"hangs","hang":true}`)
-	r.wantStarted(1)
-	resume := r.redis.Pause()
-	defer resume()
-	p.signal(syscall.SIGTERM)
-	p.wantExit(0, grace+4500*time.Millisecond) // with the default 25 s that is below the release script's 30
-	resume()
-	if d := r.depths(); d.ready+d.running != 1 {
-		t.Errorf("keys hold %+v, want the job in running, to expire, or back in ready", d)
+	config := r.config(`grace = "2s"`, "")
+	quickest := time.Hour
+	for n := 0; n < 5 && quickest > most; n++ { // the machine may be slow once or twice, one that is held up is each time
+		p := r.start(config)
+		r.push(fmt.Sprintf(`{"uuid":"hangs%d","hang":true}`, n))
+		r.wantFirst(fmt.Sprint("hangs", n), 10*time.Second)
+		resume := r.redis.Pause()
+		began := time.Now()
+		p.signal(syscall.SIGTERM)
+		p.wantExit(0, most)
+		quickest = min(quickest, time.Since(began))
+		resume()
+		if d := r.depths(); d.ready+d.running != 1 {
+			t.Errorf("keys hold %+v, want the job in running, to expire, or back in ready", d)
+		}
+		if err := r.rdb.FlushDB(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if quickest > most {
+		t.Errorf("it ended %s after TERM at best, want %s at most", quickest, most)
 	}
 }
 

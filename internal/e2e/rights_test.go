@@ -59,10 +59,7 @@ func TestItRunsWithTheRightsThatItsUnitGives(t *testing.T) {
 	if got := r.runs("E"); len(got) != 5 {
 		t.Errorf("%d jobs ended, want 5: %v", len(got), got)
 	}
-	_, metrics, err := p.get("/metrics")
-	if err != nil || !strings.Contains(metrics, "sidecar_fpm_stops_total{pool=\"default\",way=\"signal\"} 1\n") {
-		t.Errorf("the script was not stopped by a signal: %v", err)
-	}
+	p.wantMetric(`sidecar_fpm_stops_total{pool="default",way="signal"}`, 1)
 	if info, err := os.Stat(bridge); err != nil || info.Mode().Perm() != 0o750 {
 		t.Errorf("the directory is %v, %v", info.Mode(), err)
 	}

@@ -52,7 +52,7 @@ func TestAKilledMasterCostsOnlyWhatItsReplicaDidNotHave(t *testing.T) {
 	r.wantStarted(r.marked("S") + 50)
 	s.Master.Kill()
 	r.rdb = s.Replica.Client()
-	gone := failover{kept: uuidsOn(t, r.rdb, topic), begun: r.runs("S")}
+	gone := failover{kept: uuidsOn(t, r.rdb, topic), begun: r.begun("")}
 	s.Watch()
 	s.AwaitPromotion(s.Replica)
 

@@ -65,22 +65,26 @@ func TestSystemdHearsOfLifeThroughAnOutageOfRedis(t *testing.T) {
 	cmd := exec.Command(binary, "run", "-c", r.config("", ""))
 	cmd.Env = append(os.Environ(), env...)
 	s := r.startCommand(cmd)
-	await := func(what, prefix string, more int) {
+	await := func(what, prefix string, least int) {
 		t.Helper()
-		least := said.count(prefix) + more
 		testenv.Poll(t, 30*time.Second, what, func() bool { return said.count(prefix) >= least })
 	}
-	testenv.Poll(t, 30*time.Second, "the sidecar to be ready", func() bool { return said.count("READY=1") == 1 })
-	await("signs of life", "WATCHDOG=1", 3)
+	more := func(what string, signs int) {
+		t.Helper()
+		await(what, "WATCHDOG=1", said.count("WATCHDOG=1")+signs)
+	}
+	await("the sidecar to be ready", "READY=1", 1)
+	more("signs of life", 3)
 	resume := r.redis.Pause()
-	await("signs of life while Redis is frozen", "WATCHDOG=1", 6)
+	more("signs of life while Redis is frozen", 6)
 	resume()
 	r.redis.Kill()
 	await("a line that says so", "STATUS=1 topic, 0 jobs in hand; not ready: redis: ", 1)
-	await("signs of life while Redis is away", "WATCHDOG=1", 6)
+	more("signs of life while Redis is away", 6)
 	s.signal(syscall.SIGTERM)
 	s.wantExit(0, 20*time.Second)
-	await("a line that says that it stops", "STATUS=stopping: ", 0)
+	await("a line that says that it stops", "STATUS=stopping: ", 1)
+	await("the word that it stops", "STOPPING=1", 1)
 	if n := said.count("STOPPING=1"); n != 1 {
 		t.Errorf("it said %d times that it stops", n)
 	}

@@ -1,7 +1,7 @@
 <?php
 // Records every run beside this file: "S uuid" at its start, "E uuid" at its end, in one write each, so that the
 // lines survive a kill. It returns what is called with each job and its text, in both modes. What it does follows
-// from the job: fail, fail_once, sleep_ms, hang, die.
+// from the job: fail, fail_once, sleep_ms, hang, die, and wait: until a file of that name is there.
 return function (array $job, string $text): void {
     $runs = __DIR__ . '/runs.log';
     $note = function (string $mark) use ($runs, $job): void {
@@ -13,6 +13,10 @@ return function (array $job, string $text): void {
     }
     if (!empty($job['sleep_ms'])) {
         usleep($job['sleep_ms'] * 1000);
+    }
+    while (isset($job['wait']) && !file_exists(__DIR__ . '/' . $job['wait'])) {
+        usleep(5000);
+        clearstatcache();
     }
     if (!empty($job['hang'])) {
         while (true) {
