@@ -223,6 +223,7 @@ var overviewMessages = map[string]message{
 	"tile.duration":          {"A run takes (p50)", "执行耗时 p50"},
 	"tile.lateness":          {"Starts late by (p50)", "启动延迟 p50"},
 	"tile.p99":               {"p99 %s", "p99 %s"},
+	"tile.no_runs":           {"no run in five minutes", "五分钟内没有执行"},
 	"tile.runs":              {"PHP-FPM pool", "PHP-FPM 进程池"},
 	"tile.runs.more":         {"mode %s, %s at once", "%s 模式，并发 %s"},
 	"mode.request":           {"request", "request"},

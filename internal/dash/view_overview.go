@@ -133,13 +133,14 @@ type Breaker struct {
 	Here      bool      `json:"here,omitempty"` // on the sidecar that answers: resuming the topic there ends it
 }
 
-// Recent sums the last hour up.
+// Recent sums up what happened: the rates and how long it took, of the last five whole minutes; what was counted, of the last
+// hour.
 type Recent struct {
 	InPerMinute  float64  `json:"in_per_minute"`
-	OutPerMinute float64  `json:"out_per_minute"` // both of the last five whole minutes
+	OutPerMinute float64  `json:"out_per_minute"`
 	Outcomes     Outcomes `json:"outcomes"`
-	DeadPerHour  int64    `json:"dead_per_hour"`
-	P50          Seconds  `json:"p50_seconds"` // how long runs took
+	DeadPerHour  int64    `json:"dead_per_hour"` // that of the minute under way is in it
+	P50          Seconds  `json:"p50_seconds"`   // how long runs took; 0: there were none
 	P99          Seconds  `json:"p99_seconds"`
 	LateP50      Seconds  `json:"lateness_p50_seconds"` // start of the run minus due time
 	LateP99      Seconds  `json:"lateness_p99_seconds"`

@@ -125,12 +125,12 @@ func topicHistory(sums map[int64]map[string]queue.TopicMinute, name string, now 
 		before = sum.Depths
 		h.Minutes, ats = append(h.Minutes, m), append(ats, at)
 		h.Recent.DeadPerHour += sum.Dead
+		h.Recent.Outcomes = addOutcomes(h.Recent.Outcomes, sum.Outcomes)
 		if at >= now-recentMinutes {
 			recent = add(recent, sum)
 			in, left, minutes = in+m.In, left+sum.Left, minutes+1
 		}
 	}
-	h.Recent.Outcomes = recent.Outcomes
 	if minutes > 0 {
 		h.Recent.InPerMinute, h.Recent.OutPerMinute = float64(in)/float64(minutes), float64(left)/float64(minutes)
 	}

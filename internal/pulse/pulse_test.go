@@ -167,6 +167,35 @@ func TestARestartKnowsTheHourBefore(t *testing.T) {
 	}
 }
 
+// How runs ended is counted over the hour, as the dead are: rates and times are of the last minutes.
+func TestWhatRanAnHourAgoIsCountedAndNoRate(t *testing.T) {
+	t.Parallel()
+	server, clock := newServer(t, testenv.Redis(t))
+	f := newFake("one")
+	p := newPulse(f)
+	p.Beat(t.Context(), server)
+	f.works(7, 3, .05)
+	for minute := range 62 {
+		clock.passes(time.Minute)
+		p.Beat(t.Context(), server)
+		r := p.History().Topics["mail"].Recent
+		known := minute < 60
+		if r.Outcomes["done"] != of(known, 7) || r.Outcomes["failed"] != of(known, 3) || r.DeadPerHour != of(known, 3) {
+			t.Fatalf("after %d minutes the hour had %+v", minute+1, r)
+		}
+		if late := minute < recentMinutes; (r.P99 > 0) != late || (r.OutPerMinute > 0) != late {
+			t.Fatalf("after %d minutes its rate is %+v", minute+1, r)
+		}
+	}
+}
+
+func of(known bool, n int64) int64 {
+	if known {
+		return n
+	}
+	return 0
+}
+
 // A look at Redis that fails, fails for one look and not for the hour.
 func TestTheHourIsAskedForAgainWhereRedisDidNotAnswer(t *testing.T) {
 	t.Parallel()

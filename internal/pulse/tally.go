@@ -140,18 +140,23 @@ func add(a, b queue.TopicMinute) queue.TopicMinute {
 		Left: a.Left + b.Left, Dead: a.Dead + b.Dead,
 		Run: addAll(a.Run, b.Run), Late: addAll(a.Late, b.Late),
 		RunMost: greatest(a.Run, b.Run, a.RunMost, b.RunMost), LateMost: greatest(a.Late, b.Late, a.LateMost, b.LateMost),
-		Outcomes: maps.Clone(a.Outcomes), Depths: a.Depths,
+		Outcomes: addOutcomes(maps.Clone(a.Outcomes), b.Outcomes), Depths: a.Depths,
 	}
 	if b.Depths != nil {
 		sum.Depths = b.Depths
 	}
-	for outcome, n := range b.Outcomes {
-		if sum.Outcomes == nil {
-			sum.Outcomes = make(map[string]int64)
-		}
-		sum.Outcomes[outcome] += n
-	}
 	return sum
+}
+
+// addOutcomes adds to a what b has, and returns it; it is made where it is nil and b has some.
+func addOutcomes(a, b map[string]int64) map[string]int64 {
+	for outcome, n := range b {
+		if a == nil {
+			a = make(map[string]int64)
+		}
+		a[outcome] += n
+	}
+	return a
 }
 
 // greatest is that of two counts of buckets; 0 where it is not known of one of them.
