@@ -2,6 +2,7 @@ package pulse
 
 import (
 	"context"
+	"time"
 
 	"sidecar/queue"
 )
@@ -19,15 +20,20 @@ func (p *Pulse) Kept() Kept {
 	return p.kept
 }
 
-// judge takes in what b, which was just written to s, has found there.
-func (p *Pulse) judge(ctx context.Context, s *Server, b queue.Heartbeat) {
+// silentMost is for how long at most nothing came from us where it tells something that our last heartbeat is gone: others forget who is
+// silent for a day, minutes end by themselves, and what lay in the queues so long ago may have run on other sidecars.
+const silentMost = 10 * time.Minute
+
+// judge takes in what our heartbeat has found in s; before is when the one before was written.
+func (p *Pulse) judge(ctx context.Context, s *Server, before time.Time) {
+	b := p.own
 	known := p.met == *s
 	if p.met = *s; !known {
 		p.published = false
 	}
 	emptied := false
 	if b.Anew {
-		if !p.published {
+		if !p.published || b.At.Sub(before) > silentMost {
 			return // nothing follows: it is our first one there, or nothing but heartbeats might be gone
 		}
 		there, err := queue.NewMinutes(s.Redis, s.Prefix).Any(ctx, b.Instance)

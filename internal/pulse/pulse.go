@@ -144,10 +144,11 @@ func (p *Pulse) count() error {
 // meet says that this sidecar lives, publishes a minute that is over, and hears of the others.
 func (p *Pulse) meet(ctx context.Context, s *Server) error {
 	hearts := queue.NewHeartbeats(s.Redis, s.Prefix)
+	before := p.own.At
 	if err := p.beat(ctx, hearts); err != nil {
 		return err
 	}
-	p.judge(ctx, s, p.own)
+	p.judge(ctx, s, before)
 	alive, err := hearts.All(ctx)
 	if err != nil {
 		return err
