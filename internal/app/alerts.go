@@ -36,7 +36,11 @@ func (a *app) lookForAlarms(ctx context.Context) time.Duration {
 		return o.Every
 	}
 	began := time.Now()
-	a.alerts.Tick(ctx, o, queue.NewAlerts(g.eyes, g.cfg.Redis.KeyPrefix), g.sample(ctx, a.queue, a.others()))
+	s := g.sample(ctx, a.queue, a.others())
+	if s.Redis.Away == "" && a.pulse.Full() { // reads are answered, and an alarm cannot be written there either
+		s.Redis.Away = "it is at maxmemory and refuses what producers write"
+	}
+	a.alerts.Tick(ctx, o, queue.NewAlerts(g.eyes, g.cfg.Redis.KeyPrefix), s)
 	return max(o.Every-time.Since(began), o.Every/2)
 }
 
