@@ -11,6 +11,7 @@
 //	               ▲  ▲                                │ │
 //	               │  └────────── requeue ◄────────────┘ └──bury──► dead ──replay──► pool
 //
-// takedead takes a single record out of dead, into pool or for good; restore puts it back; runnow makes a text of pool due.
+// takedead takes a single record out of dead, into pool or for good; restore puts it back; runnow makes a text of pool due;
+// retime gives one another due time, so that untime can give it the old one back.
 // renew moves a running job's lease on; expired reads the claims whose lease has ended.
 package compat

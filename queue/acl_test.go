@@ -111,6 +111,19 @@ func useSingleJobs(t *testing.T, s *queue.Store) error {
 	if _, err := s.RunNow(ctx, list[0]); err != nil {
 		return err
 	}
+	if err := s.Push(ctx, `{"uuid":"much later"}`, 2*time.Hour); err != nil {
+		return err
+	}
+	if got := waiting(t, s, queue.WaitingQuery{}); !slices.Contains(got, "much later") {
+		return fmt.Errorf("%q wait", got)
+	}
+	m := requeueOne(t, s, "much later")
+	if _, err := s.Promote(ctx); err != nil {
+		return err
+	}
+	if r, err := s.Undo(ctx, m, false); err != nil || r != queue.Restored {
+		return fmt.Errorf("%s: %w", r, err)
+	}
 	for _, near := range []int64{0, 10_000} {
 		queue.SetNearEnd(s, near)
 		m := dropOne(t, s, peekAll(t, s, queue.InDead, 5)[0])

@@ -15,10 +15,9 @@ const AuditKept = 1000
 // auditStep bounds one read of the trail: whoever writes to its key may write long lines.
 const auditStep = 500
 
-// The other verbs of audit lines than [VerbReplay] and [VerbDrop].
+// The other verbs of audit lines than [VerbReplay], [VerbDrop] and [VerbRequeue].
 const (
 	VerbUndo    = "undo"
-	VerbRequeue = "requeue"
 	VerbPause   = "pause"
 	VerbResume  = "resume"
 	VerbSilence = "silence" // an alarm

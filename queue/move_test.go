@@ -28,7 +28,7 @@ func deadOf(t *testing.T, s *queue.Store, uuid string) queue.Entry {
 }
 
 // replayOne plans and makes a replay, by way of the JSON that is written down between the two.
-func replayOne(t *testing.T, s *queue.Store, e queue.Entry, o queue.ReplayOptions) queue.DeadMove {
+func replayOne(t *testing.T, s *queue.Store, e queue.Entry, o queue.ReplayOptions) queue.HandMove {
 	t.Helper()
 	m, err := s.PlanReplay(t.Context(), e, o, time.UTC)
 	if err != nil {
@@ -38,7 +38,7 @@ func replayOne(t *testing.T, s *queue.Store, e queue.Entry, o queue.ReplayOption
 }
 
 // dropOne is replayOne for a drop.
-func dropOne(t *testing.T, s *queue.Store, e queue.Entry) queue.DeadMove {
+func dropOne(t *testing.T, s *queue.Store, e queue.Entry) queue.HandMove {
 	t.Helper()
 	m, err := s.PlanDrop(e)
 	if err != nil {
@@ -47,13 +47,13 @@ func dropOne(t *testing.T, s *queue.Store, e queue.Entry) queue.DeadMove {
 	return made(t, s, m, queue.Taken)
 }
 
-func made(t *testing.T, s *queue.Store, m queue.DeadMove, want queue.MoveResult) queue.DeadMove {
+func made(t *testing.T, s *queue.Store, m queue.HandMove, want queue.MoveResult) queue.HandMove {
 	t.Helper()
 	written, err := json.Marshal(m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var read queue.DeadMove
+	var read queue.HandMove
 	if err := json.Unmarshal(written, &read); err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func made(t *testing.T, s *queue.Store, m queue.DeadMove, want queue.MoveResult)
 	return read
 }
 
-func undone(t *testing.T, s *queue.Store, m queue.DeadMove, known bool, want queue.UndoResult) {
+func undone(t *testing.T, s *queue.Store, m queue.HandMove, known bool, want queue.UndoResult) {
 	t.Helper()
 	if got, err := s.Undo(t.Context(), m, known); err != nil || got != want {
 		t.Errorf("undo of %s: %s, %v, want %s", m.Verb, got, err, want)
@@ -415,9 +415,9 @@ func TestAMoveOfAnotherTopicIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, change := range map[string]func(*queue.DeadMove){
-		"topic": func(m *queue.DeadMove) { m.Topic = "other" }, "verb": func(m *queue.DeadMove) { m.Verb = "eat" },
-		"ticket": func(m *queue.DeadMove) { m.Ticket = "" }, "record": func(m *queue.DeadMove) { m.Record = nil },
+	for name, change := range map[string]func(*queue.HandMove){
+		"topic": func(m *queue.HandMove) { m.Topic = "other" }, "verb": func(m *queue.HandMove) { m.Verb = "eat" },
+		"ticket": func(m *queue.HandMove) { m.Ticket = "" }, "record": func(m *queue.HandMove) { m.Record = nil },
 	} {
 		bad := m
 		change(&bad)
@@ -506,7 +506,7 @@ func TestAReplayThatIsKilledIsTakenUpAgain(t *testing.T) {
 	queue.SetNearEnd(b.Store, 40)
 	const n = 400
 	b.deadRecords(t, n)
-	var intents []queue.DeadMove
+	var intents []queue.HandMove
 	for i, e := range peekAll(t, b.Store, queue.InDead, 500) {
 		m, err := b.PlanReplay(t.Context(), e, queue.ReplayOptions{}, time.UTC)
 		if err != nil {

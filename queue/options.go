@@ -175,6 +175,7 @@ func (u ScoreUnit) known() bool {
 	switch u {
 	case Milliseconds, Seconds:
 		return true
+	case Microseconds: // some write it, and none may mean to
 	}
 	return false
 }

@@ -47,6 +47,10 @@ var (
 	restoreLua string
 	//go:embed lua/runnow.lua
 	runNowLua string
+	//go:embed lua/retime.lua
+	retimeLua string
+	//go:embed lua/untime.lua
+	untimeLua string
 	//go:embed lua/preflight.lua
 	preflightLua string
 	//go:embed lua/claimlist.lua
@@ -94,6 +98,8 @@ var (
 	takeDeadScript     = newScript(takeDeadLua)
 	restoreScript      = newScript(restoreLua)
 	runNowScript       = newScript(runNowLua)
+	retimeScript       = newScript(retimeLua)
+	untimeScript       = newScript(untimeLua)
 	preflightScript    = newScript(preflightLua)
 	claimListScript    = newScript(claimListLua)
 	promoteListScript  = newScript(promoteListLua)

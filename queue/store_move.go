@@ -19,16 +19,16 @@ const (
 	moveTries = 10
 )
 
-// MoveResult says what became of a DeadMove.
+// MoveResult says what became of a HandMove.
 type MoveResult int
 
 // The results. They start at 1, so that a forgotten value is none.
 const (
-	// Taken: the record has left dead.
+	// Taken: the record has left dead; of a requeue, it has another due time.
 	Taken MoveResult = iota + 1
 	// TakenBefore: this very move was made before, by somebody who did not live to say so. Nothing changed.
 	TakenBefore
-	// NotThere: the record is not near where it was seen, so somebody else took it. Nothing changed.
+	// NotThere: the record is not near where it was seen, or waits in the pool no more, or for another time: somebody else took it. Nothing changed.
 	NotThere
 	// TwinWaits: the pool holds an equal text, with which the job would become one. It was left in dead.
 	TwinWaits
@@ -51,9 +51,12 @@ func (r MoveResult) String() string {
 
 // Move makes a move, in one step, and once: the same move made again, by this process or another one, changes nothing. It takes
 // exactly one record, and never another one than was planned. Each of its commands is bounded, however long dead is.
-func (s *Store) Move(ctx context.Context, m DeadMove) (MoveResult, error) {
+func (s *Store) Move(ctx context.Context, m HandMove) (MoveResult, error) {
 	if err := s.check(m); err != nil {
 		return 0, err
+	}
+	if m.Verb == VerbRequeue {
+		return s.retime(ctx, m)
 	}
 	if m.Verb == VerbReplay {
 		if err := s.dropForeignAck(ctx, m.UUID); err != nil {
@@ -87,7 +90,7 @@ func (s *Store) Move(ctx context.Context, m DeadMove) (MoveResult, error) {
 }
 
 // takeDead calls the script: the record may lie at one of two places.
-func (s *Store) takeDead(ctx context.Context, m DeadMove, head, tail int64) (int64, error) {
+func (s *Store) takeDead(ctx context.Context, m HandMove, head, tail int64) (int64, error) {
 	keys := []string{s.keys.dead, s.keys.moved}
 	unit := int64(0)
 	if m.Verb == VerbReplay {

@@ -11,13 +11,14 @@ type UndoResult int
 
 // The results. They start at 1, so that a forgotten value is none.
 const (
-	// Restored: the record is back in dead, as the newest; a replayed text was taken out of the queue again.
+	// Restored: the record is back in dead, as the newest; a replayed text was taken out of the queue again. Of a requeue: the job waits
+	// for its old time.
 	Restored UndoResult = iota + 1
 	// RestoredBefore: that was done before. Nothing changed.
 	RestoredBefore
 	// NeverTaken: the move was never made, as far as is known. Nothing changed.
 	NeverTaken
-	// Started: the replayed job does not wait any more: it runs, or has run. Nothing changed.
+	// Started: the job does not wait any more: it runs, or has run. Nothing changed.
 	Started
 )
 
@@ -41,9 +42,12 @@ const nowhere = 1 << 40
 
 // Undo undoes a move, in one step, and once. known says that Move returned Taken or TakenBefore for it; otherwise Redis is asked, which
 // remembers the last 50,000 moves of the topic. So a record that was never taken is not doubled.
-func (s *Store) Undo(ctx context.Context, m DeadMove, known bool) (UndoResult, error) {
+func (s *Store) Undo(ctx context.Context, m HandMove, known bool) (UndoResult, error) {
 	if err := s.check(m); err != nil {
 		return 0, err
+	}
+	if m.Verb == VerbRequeue {
+		return s.undoRequeue(ctx, m, known)
 	}
 	if m.Verb == VerbDrop {
 		return s.restore(ctx, m, known, "drop", s.keys.dead, 0)
@@ -92,7 +96,7 @@ func (s *Store) waits(ctx context.Context, key, sum string) (int64, error) {
 }
 
 // restore calls the script. Started is what it says of a text that is not at its place.
-func (s *Store) restore(ctx context.Context, m DeadMove, known bool, from, key string, at int64) (UndoResult, error) {
+func (s *Store) restore(ctx context.Context, m HandMove, known bool, from, key string, at int64) (UndoResult, error) {
 	newest := "RIGHT"
 	if s.newest(InDead) == fromHead {
 		newest = "LEFT"
@@ -106,13 +110,18 @@ func (s *Store) restore(ctx context.Context, m DeadMove, known bool, from, key s
 	if err != nil {
 		return 0, err
 	}
+	return undoResult(reply), nil
+}
+
+// undoResult reads what restore and untime return.
+func undoResult(reply any) UndoResult {
 	switch reply {
 	case int64(1):
-		return Restored, nil
+		return Restored
 	case int64(2):
-		return RestoredBefore, nil
+		return RestoredBefore
 	case int64(3):
-		return NeverTaken, nil
+		return NeverTaken
 	}
-	return Started, nil
+	return Started
 }

@@ -127,7 +127,7 @@ func (p *panel) move(ctx context.Context, verb string, asked dash.Act) (dash.Res
 	return res, halfway(res, err)
 }
 
-func planAll(ctx context.Context, act *undo.Act, entries []queue.Entry, res *dash.Result) (moves []queue.DeadMove, err error) {
+func planAll(ctx context.Context, act *undo.Act, entries []queue.Entry, res *dash.Result) (moves []queue.HandMove, err error) {
 	for _, e := range entries {
 		m, err := act.Plan(ctx, e)
 		switch {
@@ -143,7 +143,7 @@ func planAll(ctx context.Context, act *undo.Act, entries []queue.Entry, res *das
 }
 
 // makeAll makes the moves. What they have come to, also where they did not come to their end, is in res.
-func (p *panel) makeAll(ctx context.Context, act *undo.Act, moves []queue.DeadMove, res *dash.Result) error {
+func (p *panel) makeAll(ctx context.Context, act *undo.Act, moves []queue.HandMove, res *dash.Result) error {
 	if err := undo.MakePlace(p.undoDir); err != nil {
 		return p.noUndo(fmt.Errorf("%w: %w", undo.ErrNotKept, err))
 	}

@@ -68,11 +68,11 @@ func newMover(env Env, rdb redis.UniversalClient, d deadSearch, what moveOptions
 }
 
 // planned are the moves of all that is to be moved, up to the limit. It moves nothing.
-func (m *mover) planned(ctx context.Context) iter.Seq2[queue.DeadMove, error] {
-	return func(yield func(queue.DeadMove, error) bool) {
+func (m *mover) planned(ctx context.Context) iter.Seq2[queue.HandMove, error] {
+	return func(yield func(queue.HandMove, error) bool) {
 		n := 0
 		for e, err := range m.entries(ctx, m.progress) {
-			move, ok := queue.DeadMove{}, false
+			move, ok := queue.HandMove{}, false
 			if err == nil {
 				move, ok, err = m.plan(ctx, e)
 			}
@@ -184,7 +184,7 @@ func (m *mover) pass(ctx context.Context) (unsure bool, err error) {
 
 // step moves what one step of the search has found, batch by batch.
 func (m *mover) step(ctx context.Context, found []queue.Entry) error {
-	var moves []queue.DeadMove
+	var moves []queue.HandMove
 	for i, e := range found {
 		if m.moved+len(moves) < m.total {
 			move, ok, err := m.planOnce(ctx, e)
@@ -209,16 +209,16 @@ func (m *mover) step(ctx context.Context, found []queue.Entry) error {
 }
 
 // planOnce is plan for a job whose uuid was not moved yet.
-func (m *mover) planOnce(ctx context.Context, e queue.Entry) (queue.DeadMove, bool, error) {
+func (m *mover) planOnce(ctx context.Context, e queue.Entry) (queue.HandMove, bool, error) {
 	if m.verb == queue.VerbReplay && e.UUID != "" && m.done.has(e.UUID) {
 		m.left[again].add(e.Stored)
-		return queue.DeadMove{}, false, nil
+		return queue.HandMove{}, false, nil
 	}
 	return m.plan(ctx, e)
 }
 
 // plan returns the move for e. ok is false, and that is counted, where e cannot be replayed.
-func (m *mover) plan(ctx context.Context, e queue.Entry) (move queue.DeadMove, ok bool, err error) {
+func (m *mover) plan(ctx context.Context, e queue.Entry) (move queue.HandMove, ok bool, err error) {
 	move, err = m.act.Plan(ctx, e)
 	switch {
 	case errors.Is(err, queue.ErrNoJob):
@@ -232,7 +232,7 @@ func (m *mover) plan(ctx context.Context, e queue.Entry) (move queue.DeadMove, o
 }
 
 // move makes a batch. Once it has begun it goes on, whoever wants it to end.
-func (m *mover) move(ctx context.Context, moves []queue.DeadMove) error {
+func (m *mover) move(ctx context.Context, moves []queue.HandMove) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), moveBudget)
 	defer cancel()
 	results, err := m.act.Make(ctx, moves)
@@ -243,7 +243,7 @@ func (m *mover) move(ctx context.Context, moves []queue.DeadMove) error {
 	return err
 }
 
-func (m *mover) note(move queue.DeadMove, r queue.MoveResult) {
+func (m *mover) note(move queue.HandMove, r queue.MoveResult) {
 	switch r {
 	case queue.Taken, queue.TakenBefore:
 		if m.moved++; m.moved == 1 {

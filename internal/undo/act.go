@@ -44,7 +44,7 @@ func NewAct(store *queue.Store, audit queue.Audit, o Order) *Act {
 
 // Plan returns the move of a dead job. It changes nothing. A record that holds no job that can run is a
 // compat.ErrNotRecord or a queue.ErrNoJob.
-func (a *Act) Plan(ctx context.Context, e queue.Entry) (queue.DeadMove, error) {
+func (a *Act) Plan(ctx context.Context, e queue.Entry) (queue.HandMove, error) {
 	if a.order.Verb == queue.VerbDrop {
 		return a.store.PlanDrop(e)
 	}
@@ -70,7 +70,7 @@ func (a *Act) Begin(ctx context.Context, dir string, total int) error {
 
 // Make writes moves down and makes them, one after the other. It returns what became of them, of as many as it could: beside an
 // error of Redis the next one may have been made, which Undo finds out by its ticket, and those behind it were not begun. When ctx ends it begins no further one.
-func (a *Act) Make(ctx context.Context, moves []queue.DeadMove) (results []queue.MoveResult, err error) {
+func (a *Act) Make(ctx context.Context, moves []queue.HandMove) (results []queue.MoveResult, err error) {
 	if err := a.file.Plan(moves); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotKept, err)
 	}
@@ -91,7 +91,7 @@ func (a *Act) Make(ctx context.Context, moves []queue.DeadMove) (results []queue
 }
 
 // moveOne makes one move. Once it has begun it is waited for, whoever wants it to end.
-func (a *Act) moveOne(ctx context.Context, m queue.DeadMove) (queue.MoveResult, error) {
+func (a *Act) moveOne(ctx context.Context, m queue.HandMove) (queue.MoveResult, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.order.Patience)
 	defer cancel()
 	r, err := a.store.Move(ctx, m)

@@ -58,14 +58,14 @@ func (m morgue) act(verb string) *undo.Act {
 }
 
 // begin begins an act that moves all dead jobs.
-func (m morgue) begin(verb string) (*undo.Act, []queue.DeadMove) {
+func (m morgue) begin(verb string) (*undo.Act, []queue.HandMove) {
 	m.t.Helper()
 	act := m.act(verb)
 	page, err := m.store.Peek(m.t.Context(), queue.InDead, queue.Page{Limit: 100})
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	var moves []queue.DeadMove
+	var moves []queue.HandMove
 	for _, e := range page.Entries {
 		move, err := act.Plan(m.t.Context(), e)
 		if err != nil {

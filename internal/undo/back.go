@@ -14,7 +14,7 @@ import (
 
 // Pending is a move that is still to be taken back. Known says that it was made; else Redis has to be asked.
 type Pending struct {
-	Move  queue.DeadMove
+	Move  queue.HandMove
 	Known bool
 }
 

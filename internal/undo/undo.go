@@ -32,7 +32,7 @@ type Head struct {
 
 // line is any line but the first: it has one of these.
 type line struct {
-	Move   *queue.DeadMove   `json:"move,omitempty"`   // is about to be made
+	Move   *queue.HandMove   `json:"move,omitempty"`   // is about to be made
 	Made   map[string]string `json:"made,omitempty"`   // by ticket: what became of it
 	Undone map[string]string `json:"undone,omitempty"` // by ticket: what became of taking it back
 }

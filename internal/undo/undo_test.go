@@ -15,8 +15,8 @@ import (
 
 var head = undo.Head{Verb: queue.VerbDrop, Topic: "{order}/timeout", At: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC), By: "cli ann@web1"}
 
-func move(ticket string) queue.DeadMove {
-	return queue.DeadMove{Topic: head.Topic, Verb: head.Verb, Ticket: ticket, Record: []byte("no text: \xff " + ticket)}
+func move(ticket string) queue.HandMove {
+	return queue.HandMove{Topic: head.Topic, Verb: head.Verb, Ticket: ticket, Record: []byte("no text: \xff " + ticket)}
 }
 
 // create writes a file with moves, of which the first ones were taken.
@@ -28,7 +28,7 @@ func create(t *testing.T, dir string, taken int, tickets ...string) string {
 	}
 	made := make(map[string]queue.MoveResult)
 	for i, ticket := range tickets {
-		if err := w.Plan([]queue.DeadMove{move(ticket)}); err != nil {
+		if err := w.Plan([]queue.HandMove{move(ticket)}); err != nil {
 			t.Fatal(err)
 		}
 		if i < taken {

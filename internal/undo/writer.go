@@ -77,7 +77,7 @@ func (w *Writer) begin(dir string, head Head) error {
 func (w *Writer) Path() string { return w.path }
 
 // Plan writes moves down that are about to be made. When it returns they are on the disk.
-func (w *Writer) Plan(moves []queue.DeadMove) error {
+func (w *Writer) Plan(moves []queue.HandMove) error {
 	lines := make([]any, len(moves))
 	for i := range moves {
 		lines[i] = line{Move: &moves[i]}
