@@ -30,6 +30,7 @@ var wallUses = map[string]string{
 	"internal/app/pidfile.go ModTime":            "a step ahead can make a pid file look like one of before the boot: then two sidecars consume, which is allowed",
 	"internal/cli/sample.go Time":                "Redis's, to be shown",
 	"internal/cli/situation.go In":               "Redis's time, to be shown",
+	"internal/cli/foundjob.go In":                "likewise",
 	"internal/cli/deadfilter.go ParseInLocation": "what a person wrote, compared with dates in dead records",
 	"internal/undo/log.go Truncate":              "a file's length",
 	"internal/undo/writer.go Truncate":           "a file's length",
