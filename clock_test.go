@@ -37,6 +37,7 @@ var wallUses = map[string]string{
 	"internal/undo/writer.go Format":             "Redis's time, in the name of a file",
 	"internal/undo/writer.go UTC":                "Redis's time, so that the name says its zone",
 	"internal/cli/deadfilter.go Time":            "Redis's",
+	"internal/cli/requeuewaiting.go Time":        "Redis's",
 	"internal/cli/consumers.go Time":             "Redis's, which heartbeats have too",
 	"queue/store_replay.go Time":                 "Redis's, for replayed_at",
 	"fastcgi/code.go ModTime":                    "a file's, compared with itself",

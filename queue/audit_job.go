@@ -7,7 +7,7 @@ type ByHand struct {
 	// Own are the lines of that job alone, and those by which one of these was taken back.
 	Own []Audited
 
-	// Several are the replays and drops of several jobs at once, which that job may have been among. Those that were taken back are left out.
+	// Several are the replays, drops and requeues of several jobs at once, by a file, which that job may have been among. Those that were taken back are left out.
 	Several []Audited
 }
 
@@ -32,7 +32,7 @@ func ByHandTo(lines []Audited, uuid string, topics []string) (by ByHand) {
 				by.Own = append(by.Own, undone)
 			}
 			by.Own = append(by.Own, line)
-		case line.UUID == "" && line.Count > 0 && (line.Verb == VerbReplay || line.Verb == VerbDrop):
+		case line.UUID == "" && line.Count > 0 && (line.Verb == VerbReplay || line.Verb == VerbDrop || line.Verb == VerbRequeue && line.File != ""):
 			if _, undone := back[line.File]; !undone || line.File == "" {
 				by.Several = append(by.Several, line)
 			}

@@ -11,6 +11,8 @@ import (
 func TestTheTrailTellsOfAJobWhatWasDoneToItAlone(t *testing.T) {
 	t.Parallel()
 	lines := []queue.Audited{ // the newest first
+		{Verb: queue.VerbRequeue, Topic: "mail", Count: 7}, // on the dashboard, by no file
+		{Verb: queue.VerbRequeue, Topic: "mail", Count: 7, File: "f0"},
 		{Verb: queue.VerbReplay, Topic: "mail", Count: 9, File: "f9"},
 		{Verb: queue.VerbDrop, Topic: "other", Count: 1, UUID: "a", File: "f8"},
 		{Verb: queue.VerbUndo, Topic: "mail", Count: 4, File: "f6"},
@@ -24,10 +26,10 @@ func TestTheTrailTellsOfAJobWhatWasDoneToItAlone(t *testing.T) {
 		{Verb: queue.VerbReplay, Topic: "mail", Count: 1, UUID: "a", File: "f1"},
 	}
 	for uuid, want := range map[string][]string{
-		"a": {"undo f5", "drop f5", "replay f1", "several replay f9"},
-		"b": {"drop f7", "several replay f9"},
-		"c": {"several replay f9"},
-		"":  {"several replay f9"},
+		"a": {"undo f5", "drop f5", "replay f1", "several requeue f0", "several replay f9"},
+		"b": {"drop f7", "several requeue f0", "several replay f9"},
+		"c": {"several requeue f0", "several replay f9"},
+		"":  {"several requeue f0", "several replay f9"},
 	} {
 		var got []string
 		by := queue.ByHandTo(lines, uuid, []string{"mail"})

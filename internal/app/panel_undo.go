@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"sidecar/internal/dash"
@@ -24,7 +25,7 @@ const undoEnding = ".jsonl"
 // undoable returns by which name Undo takes a line back, "" when it cannot.
 func (p *panel) undoable(line queue.Audited) string {
 	name := strings.TrimSuffix(filepath.Base(line.File), undoEnding)
-	if line.Verb != dash.VerbReplay && line.Verb != dash.VerbDrop || filepath.Dir(line.File) != filepath.Clean(p.undoDir) || !undoName.MatchString(name) {
+	if !slices.Contains([]string{dash.VerbReplay, dash.VerbDrop, dash.VerbRequeue}, line.Verb) || filepath.Dir(line.File) != filepath.Clean(p.undoDir) || !undoName.MatchString(name) {
 		return ""
 	}
 	file, err := os.Open(line.File)

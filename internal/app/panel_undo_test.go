@@ -2,8 +2,10 @@ package app_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -15,9 +17,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"sidecar/internal/dash"
 	"sidecar/internal/testenv"
+	"sidecar/internal/undo"
+	"sidecar/queue"
 )
 
 // What cannot be undone is not done: there is no place for the bytes. A bound of file sizes is a whole process's, and would hold for what
@@ -144,4 +151,40 @@ func (b *board) act(t *testing.T, form url.Values) (code int, page string) {
 		t.Fatal(err)
 	}
 	return resp.StatusCode, string(text)
+}
+
+// The dashboard takes back what the command has requeued by a file in its directory.
+func TestARequeueOfManyIsTakenBackOnTheDashboard(t *testing.T) {
+	t.Parallel()
+	b := newBoard(t, testenv.Redis(t), "")
+	const pool, text = "delay:pool:mail", `{"uuid":"a"}`
+	score := float64(b.rdb.Time(t.Context()).Val().Add(time.Hour).UnixMicro()) //nolint:forbidigo // Redis's
+	block(t, b.rdb.ZAdd(t.Context(), pool, redis.Z{Score: score, Member: text}).Err())
+	opts := queue.DefaultOptions()
+	opts.Topic = "mail"
+	store := queue.NewStore(b.rdb, "", opts)
+	act := undo.NewAct(store, queue.NewAudit(b.rdb, ""), undo.Order{
+		Head:    undo.Head{Verb: queue.VerbRequeue, Topic: "mail", By: "cli ann@web1", At: b.rdb.Time(t.Context()).Val()},
+		Requeue: queue.RequeueOptions{ScoresIn: queue.Microseconds}, Zone: time.UTC, Patience: time.Minute,
+	})
+	page, err := store.Peek(t.Context(), queue.InPool, queue.Page{Limit: 1})
+	block(t, err)
+	move, err := act.Plan(t.Context(), page.Entries[0])
+	block(t, err)
+	block(t, act.Begin(t.Context(), b.undo, 1))
+	results, err := act.Make(t.Context(), []queue.HandMove{move})
+	block(t, errors.Join(err, act.Close(t.Context())))
+	if got := b.rdb.ZScore(t.Context(), pool, text).Val(); math.Abs(got-score/1000) > 1 || !slices.Equal(results, []queue.MoveResult{queue.Taken}) {
+		t.Fatalf("it waits until %f, %v", got, results)
+	}
+	var lines []dash.AuditLine
+	b.ask(t, "GET", "/audit", "", &lines)
+	if len(lines) != 1 || lines[0].Verb != dash.VerbRequeue || lines[0].Undo == "" {
+		t.Fatalf("the trail is %+v", lines)
+	}
+	var undone dash.Result
+	b.ask(t, "POST", "/undo", fmt.Sprintf(`{"undo":%q}`, lines[0].Undo), &undone)
+	if got := b.rdb.ZScore(t.Context(), pool, text).Val(); undone.Count != 1 || got != score {
+		t.Errorf("undone %+v; it waits until %f, want %f", undone, got, score)
+	}
 }

@@ -62,7 +62,7 @@ func deadDrop(env Env, c call) int {
 		return usageError(env, deadDropVerb(), "want either --all or a filter, got both")
 	}
 	return withDead(env, c, deadDropVerb(), &f.filter, func(ctx context.Context, rdb redis.UniversalClient, d deadSearch) int {
-		m := newMover(env, rdb, d, moveOptions{verb: queue.VerbDrop, limit: f.limit, pace: f.rate, undoDir: f.undoDir})
+		m := newDeadMover(env, rdb, d, moveOptions{verb: queue.VerbDrop, limit: f.limit, pace: f.rate, undoDir: f.undoDir})
 		err := m.count(ctx, f.dryRun)
 		switch {
 		case err != nil:

@@ -12,7 +12,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"sidecar/compat"
-	"sidecar/internal/plural"
 	"sidecar/queue"
 )
 
@@ -110,20 +109,29 @@ func (f *filter) matches(e queue.Entry) bool {
 // eldest is the year before which nobody means: jobs died later, and the zero time, of the year 1, would be no bound at all.
 const eldest = 1970
 
-// moment reads a time that somebody wrote; the zero one for none.
+// moment reads a time that somebody wrote, or how long ago it was; the zero one for none.
 func moment(name, text string, now time.Time, loc *time.Location) (time.Time, error) {
+	return momentBy(name, text, loc, func(d time.Duration) time.Time { return now.Add(-d) }, "for how long")
+}
+
+// comingMoment is moment for a time to come: a duration says how far from now.
+func comingMoment(name, text string, now time.Time, loc *time.Location) (time.Time, error) {
+	return momentBy(name, text, loc, now.Add, "in how long")
+}
+
+func momentBy(name, text string, loc *time.Location, by func(time.Duration) time.Time, how string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
-		return now.Add(-ago), nil
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return by(d), nil
 	}
 	for _, layout := range []string{time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateOnly, time.RFC3339} {
 		if at, err := time.ParseInLocation(layout, text, loc); err == nil && at.Year() >= eldest {
 			return at, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf(`--%s %q: want a time such as 2026-11-30 or "2026-11-30 12:00:00", not before %d, or for how long, such as 2h`, name, text, eldest)
+	return time.Time{}, fmt.Errorf(`--%s %q: want a time such as 2026-11-30 or "2026-11-30 12:00:00", not before %d, or %s, such as 2h`, name, text, eldest, how)
 }
 
 // deadSearch looks through dead for those that a filter means.
@@ -169,19 +177,10 @@ func (d deadSearch) found(ctx context.Context) iter.Seq2[queue.Found, error] {
 
 // entries are the jobs that are found, one by one. Progress tells how far the search has come.
 func (d deadSearch) entries(ctx context.Context, progress *progress) iter.Seq2[queue.Entry, error] {
-	return func(yield func(queue.Entry, error) bool) {
-		defer progress.done()
-		for found, err := range d.found(ctx) {
-			if err != nil {
-				yield(queue.Entry{}, err)
-				return
-			}
-			for _, e := range found.Entries {
-				if !yield(e, nil) {
-					return
-				}
-			}
-			progress.tell("looked at %d of %s", found.Looked, plural.Of(found.Of, "dead job", "dead jobs"))
-		}
-	}
+	return d.source().entries(ctx, progress)
+}
+
+// source is the search as a mover takes it.
+func (d deadSearch) source() source {
+	return source{found: d.found, one: "dead job", many: "dead jobs", filter: d.filter.text(), uuids: d.filter.uuids, now: d.now}
 }

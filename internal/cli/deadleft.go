@@ -8,7 +8,7 @@ import (
 	"sidecar/internal/plural"
 )
 
-// whyLeft is why a job stays dead.
+// whyLeft is why a job stays where it is.
 type whyLeft int
 
 const (
@@ -16,16 +16,17 @@ const (
 	again                         // its uuid was moved before
 	noJob                         // its text is none
 	unreadable                    // the record is none
+	waitsAgain                    // its uuid was requeued before
 )
 
 // leftJobs are the jobs that a verb met and did not move. The same may be met several times.
 type leftJobs map[whyLeft]sums
 
 func newLeftJobs() leftJobs {
-	return leftJobs{twin: {}, again: {}, noJob: {}, unreadable: {}}
+	return leftJobs{twin: {}, again: {}, noJob: {}, unreadable: {}, waitsAgain: {}}
 }
 
-// print says which jobs stay in dead, and why.
+// print says which jobs stay where they are, and why.
 func (l leftJobs) print(w io.Writer) {
 	for _, line := range []struct {
 		why       whyLeft
@@ -43,6 +44,10 @@ func (l leftJobs) print(w io.Writer) {
 		{
 			again, "job stays dead whose uuid was replayed just now: it died again meanwhile, or is there twice",
 			"jobs stay dead whose uuid was replayed just now: they died again meanwhile, or are there twice",
+		},
+		{
+			waitsAgain, "job waits on whose uuid was requeued just now: it has run and waits for its retry, or is there twice",
+			"jobs wait on whose uuid was requeued just now: they have run and wait for their retry, or are there twice",
 		},
 	} {
 		if n := len(l[line.why]); n > 0 {

@@ -68,7 +68,7 @@ func replayDead(env Env, c call, v verb, f *deadReplayFlags) int {
 		return usageError(env, v, "--limit %d: want zero or more", f.limit)
 	}
 	return withDead(env, c, v, &f.filter, func(ctx context.Context, rdb redis.UniversalClient, d deadSearch) int {
-		m := newMover(env, rdb, d, moveOptions{
+		m := newDeadMover(env, rdb, d, moveOptions{
 			verb: queue.VerbReplay, opts: queue.ReplayOptions{KeepRetry: f.keepRetry, Raw: f.raw},
 			limit: f.limit, pace: f.rate, undoDir: f.undoDir, eachOne: f.short,
 		})

@@ -22,10 +22,11 @@ func deadUndoVerb() verb {
 	return verb{
 		name:  "dead undo",
 		usage: "FILE [--rate N/s] [--anyway]",
-		short: "take a replay or drop back, by the file it wrote",
+		short: "take a replay, drop or requeue back, by the file it wrote",
 		long: `
 Puts the jobs of an undo file back into dead. What was dropped is there again, as the newest; what was replayed and still waits is
-taken out of the pool or the list again. A replayed job that runs or has run is left alone, and the exit code is 1 then. What was done is noted in
+taken out of the pool or the list again. What was requeued waits for its old time again. A replayed or requeued job that runs or has run (and of a list one that is ready)
+is left alone, and the exit code is 1 then. What was done is noted in
 the file: it may be interrupted or killed at any moment and begun again, and when all is back a second time does nothing.
 The configuration must be one with the topic that the file names, and lead to the key_prefix, the database and the Redis that it was
 written for: a Redis that knows the file's moves is that one, whatever it is called now. In another one the jobs would come into wrong queues; --anyway has them put there.`,
@@ -42,7 +43,7 @@ written for: a Redis that knows the file's moves is that one, whatever it is cal
 func deadUndo(env Env, c call) int {
 	f := c.flags.(*deadUndoFlags)
 	if len(c.args) != 1 {
-		return usageError(env, deadUndoVerb(), "want the file that a replay or a drop has written, got %s", given(c.args))
+		return usageError(env, deadUndoVerb(), "want the file that a replay, a drop or a requeue has written, got %s", given(c.args))
 	}
 	cfg, code := load(env, c)
 	if cfg == nil {
@@ -131,8 +132,8 @@ func (b *backer) trace(ctx context.Context, rdb redis.UniversalClient) {
 // finish sums up and returns the exit code.
 func (b *backer) finish(err error) int {
 	if n := b.log.Undone + b.counts[queue.RestoredBefore] + b.counts[queue.NeverTaken]; n > 0 {
-		fmt.Fprintln(b.env.Stderr, plural.Of(n, "job needed nothing: it is back already, or was never taken out of dead",
-			"jobs needed nothing: they are back already, or were never taken out of dead"))
+		fmt.Fprintln(b.env.Stderr, plural.Of(n, "job needed nothing: it is back already, or was never moved",
+			"jobs needed nothing: they are back already, or were never moved"))
 	}
 	fmt.Fprintf(b.env.Stdout, "put back %s\n", plural.Of(b.counts[queue.Restored], "job", "jobs"))
 	if errors.Is(err, errStopped) {
@@ -142,8 +143,8 @@ func (b *backer) finish(err error) int {
 		return report(b.env, exitFailed, err)
 	}
 	if n := b.counts[queue.Started]; n > 0 {
-		return fail(b.env, "%s", plural.Of(n, "replayed job waits no more: it runs or has run, and was left alone",
-			"replayed jobs wait no more: they run or have run, and were left alone"))
+		return fail(b.env, "%s", plural.Of(n, past(b.log.Head.Verb)+" job waits no more: it runs or has run, and was left alone",
+			past(b.log.Head.Verb)+" jobs wait no more: they run or have run, and were left alone"))
 	}
 	return exitOK
 }

@@ -20,15 +20,16 @@ import (
 // moveBudget is how long what is in hand may go on: a batch of moves, or one that is taken back.
 const moveBudget = time.Minute
 
-// passesMost bounds how often dead is gone through without a job to move, because it changes all the time.
+// passesMost bounds how often a source is gone through without a job to move, because it changes all the time.
 const passesMost = 10
 
 // errStopped is why a mover ended before it was through.
 var errStopped = errors.New("stopped")
 
-// mover replays or drops the dead jobs that a search finds.
+// mover replays or drops dead jobs, or requeues those that wait: what its source finds.
 type mover struct {
-	deadSearch
+	session
+	source
 	moveOptions
 	env      Env
 	act      *undo.Act
@@ -42,28 +43,34 @@ type mover struct {
 
 // moveOptions are what a mover is asked for.
 type moveOptions struct {
-	verb    string // queue.VerbReplay, queue.VerbDrop
+	verb    string // queue.VerbReplay, queue.VerbDrop, queue.VerbRequeue
 	opts    queue.ReplayOptions
+	requeue queue.RequeueOptions
 	limit   int // 0 = all
 	pace    pace
 	undoDir string
 	eachOne bool // say of each job that it was moved
 }
 
-func newMover(env Env, rdb redis.UniversalClient, d deadSearch, what moveOptions) *mover {
+// newDeadMover returns the mover of what a search in dead finds.
+func newDeadMover(env Env, rdb redis.UniversalClient, d deadSearch, what moveOptions) *mover {
 	d.query.Oldest = true // what is taken out of the middle is replaced by the oldest (docs/decisions/0021)
+	return newMover(env, rdb, d.session, d.source(), what)
+}
+
+func newMover(env Env, rdb redis.UniversalClient, s session, from source, what moveOptions) *mover {
 	order := undo.Order{
 		Head: undo.Head{
-			Verb: what.verb, Topic: d.topic.Name, KeyPrefix: d.cfg.Redis.KeyPrefix, Redis: new(queue.HomeOf(d.cfg.Redis, hostname())), At: d.now, By: who(), Filter: d.filter.text(),
+			Verb: what.verb, Topic: s.topic.Name, KeyPrefix: s.cfg.Redis.KeyPrefix, Redis: new(queue.HomeOf(s.cfg.Redis, hostname())), At: from.now, By: who(), Filter: from.filter,
 		},
-		Replay: what.opts, Zone: d.cfg.Timezone, Patience: redisPatience,
+		Replay: what.opts, Requeue: what.requeue, Zone: s.cfg.Timezone, Patience: redisPatience,
 	}
-	if len(d.filter.uuids) == 1 {
-		order.UUID = compat.PlainUUID(d.filter.uuids[0])
+	if len(from.uuids) == 1 {
+		order.UUID = compat.PlainUUID(from.uuids[0])
 	}
 	return &mover{
-		deadSearch: d, moveOptions: what, env: env, progress: newProgress(env), done: make(sums), left: newLeftJobs(),
-		act: undo.NewAct(d.store, queue.NewAudit(rdb, d.cfg.Redis.KeyPrefix), order),
+		session: s, source: from, moveOptions: what, env: env, progress: newProgress(env), done: make(sums), left: newLeftJobs(),
+		act: undo.NewAct(s.store, queue.NewAudit(rdb, s.cfg.Redis.KeyPrefix), order),
 	}
 }
 
@@ -168,7 +175,7 @@ func (m *mover) usualPlace() string {
 // more reports that there may be more to move. Jobs that died since it was counted are for the next time.
 func (m *mover) more() bool { return m.moved < m.total }
 
-// pass goes through dead once and moves what is to be moved. unsure reports that some may have been passed over.
+// pass goes through its source once and moves what is to be moved. unsure reports that some may have been passed over.
 func (m *mover) pass(ctx context.Context) (unsure bool, err error) {
 	for found, err := range m.found(ctx) {
 		if err != nil {
@@ -210,11 +217,19 @@ func (m *mover) step(ctx context.Context, found []queue.Entry) error {
 
 // planOnce is plan for a job whose uuid was not moved yet.
 func (m *mover) planOnce(ctx context.Context, e queue.Entry) (queue.HandMove, bool, error) {
-	if m.verb == queue.VerbReplay && e.UUID != "" && m.done.has(e.UUID) {
-		m.left[again].add(e.Stored)
+	if m.verb != queue.VerbDrop && e.UUID != "" && m.done.has(e.UUID) {
+		m.left[m.returned()].add(e.Stored)
 		return queue.HandMove{}, false, nil
 	}
 	return m.plan(ctx, e)
+}
+
+// returned says why a job is left whose uuid was moved before.
+func (m *mover) returned() whyLeft {
+	if m.verb == queue.VerbRequeue {
+		return waitsAgain
+	}
+	return again
 }
 
 // plan returns the move for e. ok is false, and that is counted, where e cannot be replayed.

@@ -32,7 +32,7 @@ func (m *mover) finish(ctx context.Context, err error) int {
 	if gone > 0 {
 		fmt.Fprintf(m.env.Stderr, "%s taken by somebody else meanwhile\n", plural.Of(gone, "job was", "jobs were"))
 	}
-	if len(m.filter.uuids) > 0 && m.moved+gone == 0 {
+	if len(m.uuids) > 0 && m.moved+gone == 0 {
 		return fail(m.env, "none of these is among the dead jobs of %s that can be moved; sidecar find looks everywhere", m.topic.Name)
 	}
 	return exitOK
@@ -40,7 +40,7 @@ func (m *mover) finish(ctx context.Context, err error) int {
 
 // gone is how many jobs were taken by somebody else between their count and their move, which is no fault: whoever did it wanted the same.
 func (m *mover) gone() int {
-	return max(0, m.total-m.moved-len(m.left[twin])-len(m.left[again]))
+	return max(0, m.total-m.moved-len(m.left[twin])-len(m.left[again])-len(m.left[waitsAgain]))
 }
 
 // close ends the undo file.
@@ -55,8 +55,11 @@ func (m *mover) close(ctx context.Context) error {
 
 // past is the verb as it is said of what was done.
 func past(verb string) string {
-	if verb == queue.VerbDrop {
+	switch verb {
+	case queue.VerbDrop:
 		return "dropped"
+	case queue.VerbRequeue:
+		return "requeued"
 	}
 	return "replayed"
 }

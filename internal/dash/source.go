@@ -40,7 +40,7 @@ type Source interface {
 	Drop(ctx context.Context, a Act) (Result, error)
 	Requeue(ctx context.Context, a Act) (Result, error)
 
-	// Undo takes a replay or a drop back, as far as its jobs have not run since.
+	// Undo takes a replay, a drop or a requeue by a file back, as far as its jobs have not run since.
 	Undo(ctx context.Context, id string) (Result, error)
 
 	// Pause keeps all sidecars from claiming the topic's jobs; Resume ends that, and a breaker's break, too, and says whether there was

@@ -157,13 +157,24 @@ func checkUnit(all *findings, where string, t TopicKeys) {
 		for _, unit := range slices.Sorted(maps.Keys(counts)) {
 			found := all.say("key-unit", where, "%d of %s looked at in %s would make sense in %s only; score_unit is %q",
 				counts[unit], plural.Of(k.Seen, "due time", "due times"), k.Key, unitNames[unit], t.Topic.Queue.ScoreUnit)
-			if unit == "us" {
-				found.do("let the producer write milliseconds: microseconds are no score_unit")
-			} else {
-				found.do("score_unit = %q, if all producers write so", unit)
-			}
+			found.do("%s", unitAdvice(t, queue.ScoreUnit(unit)))
 		}
 	}
+}
+
+// unitAdvice says what to do about scores in that unit, those that wait already among them. In a shorter one than the topic's they wait; in a longer
+// one they have been due at once.
+func unitAdvice(t TopicKeys, unit queue.ScoreUnit) string {
+	do := fmt.Sprintf("score_unit = %q, if all producers write so", unit)
+	switch unit {
+	case queue.Seconds:
+		return do
+	case queue.Microseconds:
+		do = "let the producer write milliseconds: microseconds are no score_unit"
+	case queue.Milliseconds:
+		do += ", else mend them"
+	}
+	return fmt.Sprintf("%s; sidecar requeue %s --scores-in %s --limit 0 has those that wait be due when they were meant to be", do, t.Topic.Name, unit)
 }
 
 func checkShards(all *findings, where string, t TopicKeys) {

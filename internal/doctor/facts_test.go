@@ -428,3 +428,22 @@ func TestJobsThatAreLostAreToldWithHow(t *testing.T) {
 		}
 	}
 }
+
+func TestAnotherUnitIsMendedByTheRightCommand(t *testing.T) {
+	for _, test := range []struct {
+		unit        queue.ScoreUnit
+		score, want string
+	}{
+		{queue.Milliseconds, "1767268800000000", "microseconds are no score_unit; sidecar requeue mail --scores-in us --limit 0"},
+		{queue.Seconds, "1767268800000", `score_unit = "ms", if all producers write so, else mend them; sidecar requeue mail --scores-in ms --limit 0`},
+		{queue.Milliseconds, "1767268800", `score_unit = "s", if all producers write so`}, // they wait no more
+	} {
+		f := goodFacts(t)
+		f.Redis.Topics[0].Topic.Queue.ScoreUnit = test.unit
+		f.Redis.Topics[0].Looks = []queue.KeyLook{{Role: "pool", Type: "zset", Want: "zset", Seen: 1, Scores: []string{test.score}}}
+		found := doctor.Judge(*f)
+		if len(found) != 1 || !strings.Contains(found[0].Do, test.want) || strings.Contains(found[0].Do, "requeue") != strings.Contains(test.want, "requeue") {
+			t.Errorf("%s in %s: got %+v, want %q", test.score, test.unit, found, test.want)
+		}
+	}
+}

@@ -14,16 +14,17 @@ var ErrNotKept = errors.New("not moved, since it could not be undone")
 
 // Order says what an act is to do, how, and for whom.
 type Order struct {
-	Head                       // what its file begins with
-	UUID   string              // of the one job that is meant, as compat.PlainUUID has it; "" where several are
-	Replay queue.ReplayOptions // how jobs are replayed
-	Zone   *time.Location      // in which replayed_at is written
+	Head                         // what its file begins with
+	UUID    string               // of the one job that is meant, as compat.PlainUUID has it; "" where several are
+	Replay  queue.ReplayOptions  // how jobs are replayed
+	Requeue queue.RequeueOptions // how jobs are requeued
+	Zone    *time.Location       // in which replayed_at is written
 
 	// Patience is how long one move may take, and one line of the trail.
 	Patience time.Duration
 }
 
-// Act replays or drops dead jobs of one topic: it begins, makes moves, and is closed. Each batch stands in a file, on the disk, before it is moved,
+// Act replays or drops dead jobs of one topic, or requeues waiting ones: it begins, makes moves, and is closed. Each batch stands in a file, on the disk, before it is moved,
 // and the audit trail has a line of it. It is for one goroutine.
 type Act struct {
 	order Order
@@ -42,7 +43,7 @@ func NewAct(store *queue.Store, audit queue.Audit, o Order) *Act {
 	return &Act{order: o, store: store, audit: audit}
 }
 
-// Plan returns the move of a dead job. It changes nothing. A record that holds no job that can run is a
+// Plan returns the move of a job. It changes nothing. A record that holds no job that can run is a
 // compat.ErrNotRecord or a queue.ErrNoJob.
 func (a *Act) Plan(ctx context.Context, e queue.Entry) (queue.HandMove, error) {
 	if a.order.Verb == queue.VerbDrop {
@@ -50,6 +51,9 @@ func (a *Act) Plan(ctx context.Context, e queue.Entry) (queue.HandMove, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.order.Patience)
 	defer cancel()
+	if a.order.Verb == queue.VerbRequeue {
+		return a.store.PlanRequeue(ctx, e, a.order.Requeue)
+	}
 	return a.store.PlanReplay(ctx, e, a.order.Replay, a.order.Zone)
 }
 

@@ -1,4 +1,4 @@
-// Package undo replays and drops dead jobs so that it can be taken back, and takes it back: an [Act] moves, a [Log] undoes. Commands and
+// Package undo replays and drops dead jobs, and requeues waiting ones, so that it can be taken back, and takes it back: an [Act] moves, a [Log] undoes. Commands and
 // dashboard both do it by these.
 //
 // What is done stands in a file.
@@ -21,7 +21,7 @@ const Version = 1
 // Head is the first line: what was asked for.
 type Head struct {
 	Version   int         `json:"sidecar_undo"`
-	Verb      string      `json:"verb"` // queue.VerbReplay, queue.VerbDrop
+	Verb      string      `json:"verb"` // queue.VerbReplay, queue.VerbDrop, queue.VerbRequeue
 	Topic     string      `json:"topic"`
 	KeyPrefix string      `json:"key_prefix"`
 	Redis     *queue.Home `json:"redis,omitempty"` // where that was; nil: the file is of a version that did not say
