@@ -31,6 +31,7 @@ var wallUses = map[string]string{
 	"internal/cli/sample.go Time":                "Redis's, to be shown",
 	"internal/cli/situation.go In":               "Redis's time, to be shown",
 	"internal/cli/foundjob.go In":                "likewise",
+	"internal/cli/foundjob.go ParseInLocation":   "what dead records say, to be put in order",
 	"internal/cli/deadfilter.go ParseInLocation": "what a person wrote, compared with dates in dead records",
 	"internal/undo/log.go Truncate":              "a file's length",
 	"internal/undo/writer.go Truncate":           "a file's length",

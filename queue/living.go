@@ -22,6 +22,11 @@ func (b Heartbeat) Has(topic string) bool { return b.Unread || slices.Contains(b
 // UnreadNote says that a sidecar's heartbeat cannot be read.
 const UnreadNote = "its heartbeat cannot be read (another version?)"
 
+// Serves reports that the sidecar consumes the topic at now, by Redis's clock: it lives, and does not stop.
+func (b Heartbeat) Serves(topic string, now time.Time) bool {
+	return b.Lives(now) && !b.Stopping && b.Has(topic)
+}
+
 // Hold returns by what of a kind this sidecar alone holds the topic back.
 func (b Heartbeat) Hold(topic string, kind HoldKind) (Hold, bool) {
 	for _, h := range b.Holds {
@@ -32,31 +37,35 @@ func (b Heartbeat) Hold(topic string, kind HoldKind) (Hold, bool) {
 	return Hold{}, false
 }
 
-// How reasons begin that are about one topic or PHP-FPM pool. Others are about the whole sidecar.
+// What reasons are about that name one topic or PHP-FPM pool. Others are about the whole sidecar.
 const (
-	aboutTopic = `topic %q: `
-	aboutPool  = `fpm pool %q: `
+	ofTopic = "topic"
+	ofPool  = "fpm pool"
 )
 
+// about is how a reason begins that names what it is about.
+func about(what, name string) string { return fmt.Sprintf("%s %q: ", what, name) }
+
+// isAbout reports that a reason names one of these, whichever it is.
+func isAbout(what, reason string) bool { return strings.HasPrefix(reason, what+` "`) }
+
 // TopicReason is why a sidecar does not run a topic's jobs, as readiness and heartbeats say it.
-func TopicReason(topic string, why error) string { return fmt.Sprintf(aboutTopic+"%v", topic, why) }
+func TopicReason(topic string, why error) string { return about(ofTopic, topic) + fmt.Sprint(why) }
 
 // PoolReason is why it runs no jobs in a PHP-FPM pool.
-func PoolReason(pool string, why error) string { return fmt.Sprintf(aboutPool+"%v", pool, why) }
+func PoolReason(pool string, why error) string { return about(ofPool, pool) + fmt.Sprint(why) }
 
 // ReasonFor returns what a sidecar's reason says of a topic that runs in pool, without the topic's name; "" where it is
 // about other topics or pools.
 func ReasonFor(topic, pool, reason string) string {
-	if own, ok := strings.CutPrefix(reason, fmt.Sprintf(aboutTopic, topic)); ok {
+	if own, ok := strings.CutPrefix(reason, about(ofTopic, topic)); ok {
 		return own
 	}
-	if strings.HasPrefix(reason, `topic "`) || strings.HasPrefix(reason, `fpm pool "`) && !IsOfPool(pool, reason) {
+	if isAbout(ofTopic, reason) || isAbout(ofPool, reason) && !IsOfPool(pool, reason) {
 		return ""
 	}
 	return reason
 }
 
 // IsOfPool reports that a sidecar's reason is about that PHP-FPM pool.
-func IsOfPool(pool, reason string) bool {
-	return strings.HasPrefix(reason, fmt.Sprintf(aboutPool, pool))
-}
+func IsOfPool(pool, reason string) bool { return strings.HasPrefix(reason, about(ofPool, pool)) }

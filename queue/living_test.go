@@ -38,6 +38,12 @@ func TestASidecarLivesUntilItSaysGoodbyeOrNothing(t *testing.T) {
 		{Instance: "stopping", At: now, Stopping: true},
 	}
 	got := queue.Living(beats, now)
+	beats[3].Topics, beats[0].Topics, beats[2].Topics = []string{"mail"}, []string{"mail"}, []string{"mail"}
+	for i, want := range []bool{true, false, false, false} {
+		if serves := beats[i].Serves("mail", now); serves != want {
+			t.Errorf("%s serves: %t", beats[i].Instance, serves)
+		}
+	}
 	if len(got) != 2 || got[0].Instance != "well" || got[1].Instance != "stopping" || len(beats) != 4 || beats[1].Instance != "left" {
 		t.Errorf("got %+v of %+v", got, beats)
 	}

@@ -151,6 +151,9 @@ func (p *panel) row(g *generation, t *topic, e queue.Entry) dash.JobRow {
 		Size: len(e.Stored), Error: p.mask.Text(e.Error), Created: created(e),
 		Never: e.IsNever(),
 	}
+	if e.Place == queue.InReady {
+		row.Ahead = g.optionsOf(t.name).Ahead(e)
+	}
 	if e.Due > 1 { // 1: it always has been
 		row.Due = e.Due.In(time.UTC)
 	}

@@ -89,7 +89,7 @@ func (p *panel) consuming(t *topic, now time.Time) (n int) {
 		n++
 	}
 	for _, b := range p.others() {
-		if b.Lives(now) && !b.Stopping && b.Has(t.name) {
+		if b.Serves(t.name, now) {
 			n++
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"sidecar/internal/config"
+	"sidecar/internal/stage"
 	"sidecar/queue"
 )
 
@@ -122,7 +123,7 @@ func find(env Env, c call) int {
 			return report(env, exitFailed, err)
 		}
 		look.byHand(ctx)
-		result.sort()
+		stage.InOrder(result.Jobs, func(j foundJob) stage.Turn { return j.turn })
 		return showFinding(env, result, f.json)
 	})
 }

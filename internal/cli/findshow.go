@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"sidecar/compat"
 	"sidecar/internal/plural"
 	"sidecar/internal/shell"
-	"sidecar/queue"
 )
 
 func showFinding(env Env, r finding, asJSON bool) int {
@@ -111,22 +109,4 @@ func (j foundJob) print(w io.Writer) {
 	}
 	line("means", j.Meaning)
 	t.print(w, 0)
-}
-
-// sort puts the jobs in the order in which they run: topic by topic as these were looked through, from the pool to dead; there by due time, or
-// place in ready, and of dead the newest first.
-func (r finding) sort() {
-	places, topics := queue.Places(), map[string]int{}
-	for _, j := range r.Jobs {
-		if _, known := topics[j.Topic]; !known {
-			topics[j.Topic] = len(topics)
-		}
-	}
-	place := func(j foundJob) int { return slices.Index(places, queue.Place(j.Place)) }
-	slices.SortStableFunc(r.Jobs, func(a, b foundJob) int {
-		return cmp.Or(
-			cmp.Compare(topics[a.Topic], topics[b.Topic]), cmp.Compare(place(a), place(b)),
-			cmp.Compare(a.Due, b.Due), cmp.Compare(a.ahead, b.ahead), cmp.Compare(a.LeaseEnds, b.LeaseEnds), cmp.Compare(b.DeadSince, a.DeadSince),
-		)
-	})
 }

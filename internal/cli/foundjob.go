@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"time"
+
 	"sidecar/compat"
+	"sidecar/internal/stage"
 	"sidecar/queue"
 )
 
@@ -27,7 +30,7 @@ type foundJob struct {
 	DeadSince string `json:"dead_since,omitempty"` // dead, likewise
 	Bytes     int    `json:"bytes"`                // of the job's text
 
-	ahead int64 // ready: how many come before it
+	turn stage.Turn // when it runs among the others that were found
 
 	Meaning string `json:"meaning"`           // why it is there, in words
 	Payload string `json:"payload,omitempty"` // its text, where it was asked for
@@ -40,11 +43,11 @@ func (s situation) job(e queue.Entry, now queue.ServerTime) foundJob {
 		UUID: compat.PlainUUID(e.UUID), Type: e.Type, Tries: e.Tries, Crashes: e.Crashes, Error: e.Error, Bytes: len(e.Job),
 	}
 	j.Meaning = s.meaning(e, now)
+	j.turn = s.turn(e)
 	switch e.Place {
 	case queue.InPool:
 		j.Due = s.at(e.Due)
 	case queue.InReady:
-		j.ahead = s.topic.Queue.Ahead(e)
 	case queue.InRunning:
 		j.LeaseEnds, j.Claimed = s.at(e.Lease), s.at(e.Claimed)
 		if run, found := s.consumers.run(s.topic.Name, e.UUID); found {
@@ -68,4 +71,17 @@ func (s situation) at(t queue.ServerTime) string {
 		return ""
 	}
 	return compat.FormatAt(t.In(s.cfg.Timezone), s.cfg.Timezone)
+}
+
+// turn is when e runs among others.
+func (s situation) turn(e queue.Entry) stage.Turn {
+	t := stage.Turn{Topic: s.topic.Name, Place: string(e.Place), Never: e.IsNever(), Due: e.Due.In(time.UTC), Lease: e.Lease.In(time.UTC)}
+	switch e.Place {
+	case queue.InReady:
+		t.Ahead = s.topic.Queue.Ahead(e)
+	case queue.InDead:
+		t.Died, _ = time.ParseInLocation(time.DateTime, e.At, s.cfg.Timezone) // nobody knows of a record that says no time
+	case queue.InPool, queue.InRunning:
+	}
+	return t
 }

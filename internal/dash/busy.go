@@ -1,5 +1,7 @@
 package dash
 
+import "sidecar/internal/stage"
+
 // Busy is that a topic's workers all have a job while others wait: nothing else keeps it.
 type Busy struct {
 	Workers int     // on all sidecars
@@ -12,7 +14,7 @@ func (t Topic) AllBusy() *Busy {
 	workers := t.Workers * t.Sidecars
 	s := t.State
 	held := s.Paused != nil || s.Breaker != nil || len(s.Shut) > 0 || s.Stalled != "" || s.Throttled != ""
-	if workers == 0 || t.Depths.Running < int64(workers) || t.Depths.Waiting() == 0 || held {
+	if held || !stage.AllBusy(workers, t.Depths.Running, t.Depths.Waiting()) {
 		return nil
 	}
 	run := t.Recent.P50

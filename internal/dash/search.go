@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sidecar/internal/sse"
+	"sidecar/internal/stage"
 )
 
 // The bounds of a search: how long a page without JavaScript looks before it is shown, how many rows a stream shows
@@ -226,20 +227,10 @@ func (p *Pages) sendPart(out *sse.Stream, v view, event, part string) error {
 	return out.Send(event, fresh{ID: partID(part), HTML: html})
 }
 
-// inOrder puts rows in the order in which their jobs run: topic by topic as these were looked through, from the pool to dead, there by when they are due,
-// and of dead the newest first.
+// inOrder puts rows in the order in which their jobs run.
 func inOrder(rows []JobRow) {
-	topics := map[string]int{}
-	for _, row := range rows {
-		if _, known := topics[row.Topic]; !known {
-			topics[row.Topic] = len(topics)
-		}
-	}
-	slices.SortStableFunc(rows, func(a, b JobRow) int {
-		return cmp.Or(
-			cmp.Compare(topics[a.Topic], topics[b.Topic]), cmp.Compare(slices.Index(Keys, a.Key), slices.Index(Keys, b.Key)),
-			a.Due.Compare(b.Due), a.Lease.Compare(b.Lease), b.Died.Compare(a.Died),
-		)
+	stage.InOrder(rows, func(row JobRow) stage.Turn {
+		return stage.Turn{Topic: row.Topic, Place: row.Key, Never: row.Never, Due: row.Due, Ahead: row.Ahead, Lease: row.Lease, Died: row.Died}
 	})
 }
 

@@ -144,6 +144,7 @@ type JobRow struct {
 	Size    int       `json:"size"`                // bytes of its text
 	Due     time.Time `json:"due,omitzero"`        // pool; zero also where it always has been
 	Never   bool      `json:"never_due,omitempty"` // pool: its score is no time
+	Ahead   int64     `json:"-"`                   // ready: how many come before it, when it was read
 	Created time.Time `json:"created,omitzero"`    // by its own word
 	Started time.Time `json:"started,omitzero"`    // running, where its sidecar tells
 	Lease   time.Time `json:"lease,omitzero"`      // running: until when

@@ -9,6 +9,7 @@ import (
 
 	"sidecar/internal/plural"
 	"sidecar/internal/shell"
+	"sidecar/internal/stage"
 	"sidecar/queue"
 )
 
@@ -40,22 +41,23 @@ func checkKeys(all *findings, f Facts, t TopicKeys) {
 	checkDead(all, where, t, f.Config.Timezone)
 }
 
-// allBusy says that all workers of a topic have a job, and what to do then; "" where one is free, something holds the topic, or nobody knows.
+// allBusy says that all workers of a topic have a job, and what to do then; "" where one is free, something else keeps the topic, or nobody knows.
 func allBusy(f Facts, t TopicKeys) (busy, do string) {
 	if _, paused := f.Redis.Pauses[t.Topic.Name]; paused {
 		return "", ""
 	}
 	sidecars := 0
 	for _, b := range queue.Living(f.Redis.Sidecars, f.Redis.Now) {
-		if slices.ContainsFunc(b.Holds, func(h queue.HeldTopic) bool { return h.Topic == t.Topic.Name }) {
+		keeps := func(reason string) bool { return queue.ReasonFor(t.Topic.Name, t.Topic.Pool, reason) != "" }
+		if slices.ContainsFunc(b.Holds, func(h queue.HeldTopic) bool { return h.Topic == t.Topic.Name }) || slices.ContainsFunc(b.Reasons, keeps) {
 			return "", ""
 		}
-		if b.Has(t.Topic.Name) && !b.Stopping {
+		if b.Serves(t.Topic.Name, f.Redis.Now) {
 			sidecars++
 		}
 	}
 	workers := t.Topic.Queue.Workers
-	if all := workers * sidecars; all == 0 || t.Depths.Running < int64(all) {
+	if !stage.AllBusy(workers*sidecars, t.Depths.Running, t.Depths.Due+t.Depths.Ready) {
 		return "", ""
 	}
 	return fmt.Sprintf("; all workers are busy: workers = %d on %s", workers, plural.Of(sidecars, "sidecar", "sidecars")),

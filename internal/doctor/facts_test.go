@@ -317,16 +317,20 @@ func TestJobsThatAreLateForWantOfWorkersAreToldSo(t *testing.T) {
 	f.Redis.Topics[0].Depths = queue.Depths{OldestDueAge: time.Hour, Ready: 100, Running: int64(f.Redis.Topics[0].Topic.Queue.Workers)}
 	f.Redis.Sidecars = []queue.Heartbeat{{At: f.Redis.Now, Topics: []string{"mail"}}}
 	held := []queue.HeldTopic{{Topic: "mail", Hold: queue.Hold{Kind: queue.HoldRate}}}
+	all := f.Redis.Topics[0].Depths.Running
 	for _, tt := range []struct {
 		busy    bool
 		running int64
 		held    []queue.HeldTopic
+		reasons []string
 	}{
-		{true, f.Redis.Topics[0].Depths.Running, nil},
-		{false, f.Redis.Topics[0].Depths.Running - 1, nil},
-		{false, f.Redis.Topics[0].Depths.Running, held},
+		{true, all, nil, nil},
+		{true, all, nil, []string{queue.TopicReason("other", errors.New("no such file"))}},
+		{false, all - 1, nil, nil},
+		{false, all, held, nil},
+		{false, all, nil, []string{queue.TopicReason("mail", errors.New("no such file"))}}, // its worker has none to run
 	} {
-		f.Redis.Topics[0].Depths.Running, f.Redis.Sidecars[0].Holds = tt.running, tt.held
+		f.Redis.Topics[0].Depths.Running, f.Redis.Sidecars[0].Holds, f.Redis.Sidecars[0].Reasons = tt.running, tt.held, tt.reasons
 		busy, found := tt.busy, ""
 		for _, finding := range doctor.Judge(*f) {
 			if finding.ID == "jobs-late" {
