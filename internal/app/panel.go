@@ -26,7 +26,7 @@ var _ dash.Source = (*panel)(nil)
 
 func (a *app) newPanel() *panel {
 	o := a.opts.Config.Admin
-	return &panel{app: a, mask: mask.New(o.Mask), wholeIDs: o.ShowPayload, undoDir: o.UndoDir, counts: &causeCounts{last: make(map[string]causeCount)}}
+	return &panel{app: a, mask: mask.New(o.Mask), wholeIDs: o.ShowPayload, undoDir: o.UndoDir, counts: &causeCounts{last: make(map[string]*causeCount)}}
 }
 
 // id is a job's uuid or type as it is shown.

@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -21,42 +20,69 @@ const (
 	causesKept = 10 * time.Second
 )
 
-// causeCounts are the last counts of topics' causes.
+// causeCounts are the last counts of topics' causes, and those under way: who asks meanwhile waits for that one, so that
+// one at a time goes through dead.
 type causeCounts struct {
 	mu   sync.Mutex
-	last map[string]causeCount // guarded by mu: by topic
+	last map[string]*causeCount // guarded by mu: by topic
 }
 
 type causeCount struct {
+	done   chan struct{} // closed when the two below are there
 	at     time.Time
-	causes dash.Causes
+	causes dash.Causes // empty where they cannot be told
 }
 
 // causes counts what the newest dead jobs of a topic died of, for as long as a page waits gladly. Where that cannot be told it is empty.
 func (p *panel) causes(ctx context.Context, g *generation, t *topic) dash.Causes {
-	c := p.counts
-	if last, known := c.of(t.name); known && time.Since(last.at) < causesKept {
-		return last.causes
-	}
-	causes, err := p.countCauses(ctx, g, t)
-	switch {
-	case errors.Is(ctx.Err(), context.Canceled): // who asked has gone, which says nothing of Redis
-		return dash.Causes{}
-	case err != nil:
-		causes = dash.Causes{} // nor is it asked for again at once
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.last[t.name] = causeCount{time.Now(), causes}
-	return causes
+	return p.counts.get(ctx, t.name, func(ctx context.Context) (dash.Causes, error) { return p.countCauses(ctx, g, t) })
 }
 
-// of returns the last count of a topic. Nobody waits for one that is under way: it waits for Redis.
-func (c *causeCounts) of(topic string) (last causeCount, known bool) {
+// get returns a count that is young enough, or under way, or else what do counts. It is empty when ctx ends before.
+func (c *causeCounts) get(ctx context.Context, topic string, do func(context.Context) (dash.Causes, error)) dash.Causes {
+	count, mine := c.of(topic)
+	if mine {
+		c.finish(ctx, count, do)
+		return count.causes
+	}
+	select {
+	case <-count.done:
+		return count.causes
+	case <-ctx.Done():
+		return dash.Causes{}
+	}
+}
+
+// of returns the count of a topic that is to be shown. mine is true where that has still to be made, by whoever asks.
+func (c *causeCounts) of(topic string) (count *causeCount, mine bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	last, known = c.last[topic]
-	return last, known
+	if last := c.last[topic]; last != nil && !last.isOld() {
+		return last, false
+	}
+	count = &causeCount{done: make(chan struct{})}
+	c.last[topic] = count
+	return count, true
+}
+
+func (c *causeCount) isOld() bool {
+	select {
+	case <-c.done:
+		return time.Since(c.at) >= causesKept
+	default:
+		return false // under way
+	}
+}
+
+// finish makes a count. It does so also when who asked has gone: others may wait for it. What fails is not asked for again at once.
+func (c *causeCounts) finish(ctx context.Context, count *causeCount, do func(context.Context) (dash.Causes, error)) {
+	defer close(count.done)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pagePatience)
+	defer cancel()
+	if causes, err := do(ctx); err == nil {
+		count.causes = causes
+	}
+	count.at = time.Now()
 }
 
 func (p *panel) countCauses(ctx context.Context, g *generation, t *topic) (dash.Causes, error) {
