@@ -171,7 +171,15 @@ func TestFindSaysHowLongThoseAheadTake(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for range 30 {
+	s.do("ZADD", timeoutPool, 1, `{"uuid":"waits"}`)
+	s.do("RPUSH", "delay:ready:order_timeout", `{"uuid":"x"}`)
+	for _, args := range [][]string{{"find", "waits"}, {"find", "x"}, {"peek", "order_timeout", "--pool"}, {"peek", "order_timeout", "--running"}} {
+		s.verb(0, nil, args...)
+		if stats := s.Info(t.Context(), "commandstats").Val(); strings.Contains(stats, "cmdstat_hmget") {
+			t.Errorf("%q reads the minutes of the sidecars, and has no use for them", args)
+		}
+	}
+	for range 29 {
 		s.do("RPUSH", "delay:ready:order_timeout", `{"uuid":"x"}`)
 	}
 	s.do("RPUSH", "delay:ready:order_timeout", `{"uuid":"last"}`)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -21,7 +22,7 @@ type situation struct {
 	pause     *queue.Pause // nil: the topic is not paused
 	unheld    error        // why that is not known
 	consumers consumers
-	perMinute int64 // jobs that it was done with in the last full minute; 0: none, or nobody knows
+	flows     func() map[string]flow // of the last full minute, by topic; it asks Redis when it is called first
 }
 
 // surroundings is what there is to know of all topics beside their jobs.
@@ -30,7 +31,7 @@ type surroundings struct {
 	pauses    map[string]queue.Pause
 	unheld    error // why they are not known
 	consumers consumers
-	flows     map[string]flow
+	flows     func() map[string]flow // see situation
 }
 
 func lookAround(ctx context.Context, cfg *config.Config, rdb redis.UniversalClient) surroundings {
@@ -38,11 +39,12 @@ func lookAround(ctx context.Context, cfg *config.Config, rdb redis.UniversalClie
 	if queue.FaultOf(err) == queue.NoPerm {
 		err = nil // what is found tells the rest
 	}
-	return surroundings{cfg, pauses, err, consumersOf(ctx, rdb, cfg.Redis.KeyPrefix), newFlows(cfg, rdb).look(ctx)}
+	flows := sync.OnceValue(func() map[string]flow { return newFlows(cfg, rdb).look(ctx) })
+	return surroundings{cfg, pauses, err, consumersOf(ctx, rdb, cfg.Redis.KeyPrefix), flows}
 }
 
 func (s surroundings) of(t config.Topic) situation {
-	where := situation{cfg: s.cfg, topic: t, unheld: s.unheld, consumers: s.consumers, perMinute: s.flows[t.Name].out}
+	where := situation{cfg: s.cfg, topic: t, unheld: s.unheld, consumers: s.consumers, flows: s.flows}
 	if p, paused := s.pauses[t.Name]; paused {
 		where.pause = &p
 	}
@@ -110,10 +112,14 @@ func (s situation) inReady(e queue.Entry, now queue.ServerTime) string {
 // pace says how long those ahead take, were they done as fast as the last minute's; "" where nobody knows, and of lists, of
 // which only the job's own shard is ahead of it.
 func (s situation) pace(ahead int64) string {
-	if s.perMinute == 0 || ahead == 0 || s.topic.Queue.List != nil {
+	if ahead == 0 || s.topic.Queue.List != nil {
 		return ""
 	}
-	takes := time.Duration(ahead) * time.Minute / time.Duration(s.perMinute)
+	perMinute := s.flows()[s.topic.Name].out
+	if perMinute == 0 {
+		return ""
+	}
+	takes := time.Duration(ahead) * time.Minute / time.Duration(perMinute)
 	return fmt.Sprintf(" (at the last minute's pace about %s)", rounded(takes))
 }
 
