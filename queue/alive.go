@@ -42,10 +42,11 @@ type Heartbeat struct {
 	Holds    []HeldTopic   `json:"holds,omitempty"` // by this sidecar alone: breakers and rates, heldMost of them at most
 	Runs     []Run         `json:"runs,omitempty"`  // its jobs that run, those that have run the longest, runsMost of them at most
 
-	Settings  map[string]string `json:"settings,omitempty"`  // by topic: sums of its options, as config has them
-	Incidents []Incident        `json:"incidents,omitempty"` // of the last day
-	Heads     map[string]Head   `json:"heads,omitempty"`     // of its topics that are no lists
-	Fresh     *FreshDead        `json:"fresh,omitempty"`     // nil: none
+	Settings  map[string]string  `json:"settings,omitempty"`      // by topic: sums of its options, as config has them
+	Leases    map[string]float64 `json:"lease_seconds,omitempty"` // by topic: how long its leases are; under "" those of all that are not named
+	Incidents []Incident         `json:"incidents,omitempty"`     // of the last day
+	Heads     map[string]Head    `json:"heads,omitempty"`         // of its topics that are no lists
+	Fresh     *FreshDead         `json:"fresh,omitempty"`         // nil: none
 
 	Unread bool `json:"-"` // its text cannot be read, as another version's may: what it does is not known, see [Heartbeat.Has]
 
@@ -95,6 +96,26 @@ func (b Heartbeat) RunOf(topic, uuid string) (run Run, since time.Time, found bo
 		}
 	}
 	return Run{}, time.Time{}, false
+}
+
+// AddLease has the heartbeat tell how long a topic's leases are. Mostly they are the same for all, and told once.
+func (b *Heartbeat) AddLease(topic string, lease time.Duration) {
+	seconds := lease.Seconds()
+	if b.Leases == nil {
+		b.Leases = map[string]float64{"": seconds}
+	}
+	if b.Leases[""] != seconds {
+		b.Leases[topic] = seconds
+	}
+}
+
+// LeaseOf is how long the sidecar's leases of a topic are; 0: it has not got it, or does not tell.
+func (b Heartbeat) LeaseOf(topic string) time.Duration {
+	seconds, named := b.Leases[topic]
+	if !named && b.Has(topic) {
+		seconds = b.Leases[""]
+	}
+	return time.Duration(seconds * float64(time.Second))
 }
 
 // heldMost bounds how many holds a heartbeat tells of.

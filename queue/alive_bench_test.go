@@ -71,6 +71,7 @@ func busyHeartbeat(i int) queue.Heartbeat {
 		name := fmt.Sprintf("order_timeout_%03d", n)
 		b.Topics = append(b.Topics, name)
 		b.Settings[name] = fmt.Sprintf("%040x", n*7919)
+		b.AddLease(name, []time.Duration{30 * time.Second, 5 * time.Minute}[n%10/9])
 		b.Heads[name] = queue.Head{Due: now.Add(-time.Duration(n) * time.Millisecond), Seen: now}
 		b.AddRun(name, fmt.Sprintf("ord_web_d%07d", n), 1000+n, time.Duration(n+1)*time.Second)
 		if n%20 == 0 {

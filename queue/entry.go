@@ -39,9 +39,9 @@ type Entry struct {
 	Due   ServerTime // pool: when it is due; 0 = never, 1 = it always has been (0, -inf)
 	Lease ServerTime // running: when its lease ends; 0 = at no time that could be told
 
-	// Claimed is, for running, when it was claimed; 0 = not known. A claim's first lease is no whole millisecond (docs/decisions/0016), and
-	// as long as this topic's leases are.
-	Claimed ServerTime
+	// Unchanged says, for running, that its lease was not renewed yet: a claim's first one is no whole millisecond
+	// (docs/decisions/0016), and tells by its end when that was (Leases).
+	Unchanged bool
 
 	Error  string // dead: why; elsewhere the job's last_error
 	Trace  string // dead only
@@ -126,7 +126,7 @@ func (s *Store) scored(e *Entry, score string) {
 	case InRunning:
 		e.Lease, _ = leaseEnd(Lease(score))
 		if ms, err := strconv.ParseFloat(score, 64); err == nil && !e.Lease.IsZero() && ms != math.Trunc(ms) {
-			e.Claimed = e.Lease.Add(-s.opts.Lease)
+			e.Unchanged = true
 		}
 	case InReady, InDead:
 	}

@@ -46,8 +46,38 @@ func LeaseOf(score string) ServerTime {
 	return end
 }
 
-// Unrenewed reports that an entry of running should have been renewed since it was claimed under such a lease, and was not: whoever claimed
+// Leases are how long those may be that a topic's jobs were claimed under: of one length, but while the option changes.
+type Leases struct{ Shortest, Longest time.Duration }
+
+// LeasesOf returns the leases of the sidecars that have a topic, or had it until lately; own where none of them says how long they are.
+func LeasesOf(beats []Heartbeat, topic string, own time.Duration, now time.Time) Leases {
+	var l Leases
+	for _, b := range beats {
+		lease := b.LeaseOf(topic)
+		if lease <= 0 || now.Sub(b.At) >= oldSidecarFor {
+			continue
+		}
+		if l.Longest = max(l.Longest, lease); l.Shortest == 0 || lease < l.Shortest {
+			l.Shortest = lease
+		}
+	}
+	if l.Longest == 0 {
+		return Leases{own, own}
+	}
+	return l
+}
+
+// Claimed returns when an entry of running was claimed, at the earliest and at the latest; 0 where that is not known.
+func (l Leases) Claimed(e Entry) (first, last ServerTime) {
+	if e.Place != InRunning || !e.Unchanged {
+		return 0, 0
+	}
+	return e.Lease.Add(-l.Longest), e.Lease.Add(-l.Shortest)
+}
+
+// Unrenewed reports that an entry of running should have been renewed since it was claimed, whatever its lease was, and was not: whoever claimed
 // it is gone, or cannot reach Redis.
-func (e Entry) Unrenewed(lease time.Duration, now ServerTime) bool {
-	return e.Place == InRunning && e.Claimed > 0 && now.Sub(e.Claimed) > lease/2
+func (l Leases) Unrenewed(e Entry, now ServerTime) bool {
+	_, last := l.Claimed(e)
+	return last > 0 && now.Sub(last) > l.Shortest/2
 }

@@ -52,3 +52,44 @@ func TestLeasesTellNothingWhileAnOlderSidecarRenews(t *testing.T) {
 		t.Error("want leases to tell unless an older sidecar was there lately")
 	}
 }
+
+// While the option changes nobody knows under which lease a job was claimed.
+func TestLeasesOfSeveralLengthsTellBetweenWhenAJobWasClaimed(t *testing.T) {
+	now := time.Unix(1000, 0)
+	at := queue.ServerTime(now.UnixMicro()) //nolint:forbidigo // of a test
+	const own = 30 * time.Second
+	beat := func(seconds float64, ago time.Duration) queue.Heartbeat {
+		b := queue.Heartbeat{At: now.Add(-ago), Topics: []string{"usual", "a"}}
+		b.AddLease("usual", own)
+		b.AddLease("a", time.Duration(seconds*float64(time.Second)))
+		return b
+	}
+	for name, tt := range map[string]struct {
+		beats []queue.Heartbeat
+		want  queue.Leases
+	}{
+		"nobody tells":          {[]queue.Heartbeat{{At: now, Topics: []string{"a"}}, {At: now, Leases: map[string]float64{"": 5}}}, queue.Leases{Shortest: own, Longest: own}},
+		"another configuration": {[]queue.Heartbeat{beat(60, 0)}, queue.Leases{Shortest: time.Minute, Longest: time.Minute}},
+		"a change":              {[]queue.Heartbeat{beat(60, 0), beat(10, time.Minute), beat(20, 0)}, queue.Leases{Shortest: 10 * time.Second, Longest: time.Minute}},
+		"as long as most":       {[]queue.Heartbeat{beat(30, 0), beat(10, 0)}, queue.Leases{Shortest: 10 * time.Second, Longest: own}},
+		"one of long ago":       {[]queue.Heartbeat{beat(60, 0), beat(10, time.Hour)}, queue.Leases{Shortest: time.Minute, Longest: time.Minute}},
+	} {
+		if got := queue.LeasesOf(tt.beats, "a", own, now); got != tt.want {
+			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
+		}
+	}
+	leases := queue.Leases{Shortest: 10 * time.Second, Longest: time.Minute}
+	for left, unrenewed := range map[time.Duration]bool{8 * time.Second: false, 4 * time.Second: true} {
+		e := queue.Entry{Place: queue.InRunning, Unchanged: true, Lease: at.Add(left)}
+		if first, last := leases.Claimed(e); first != at.Add(left-time.Minute) || last != at.Add(left-10*time.Second) {
+			t.Errorf("claimed between %d and %d", first, last)
+		}
+		if got := leases.Unrenewed(e, at); got != unrenewed {
+			t.Errorf("with %s left: unrenewed %t", left, got)
+		}
+		e.Unchanged = false
+		if first, last := leases.Claimed(e); first != 0 || last != 0 || leases.Unrenewed(e, at) {
+			t.Error("a renewed lease tells when its job was claimed")
+		}
+	}
+}

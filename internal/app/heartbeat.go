@@ -41,6 +41,7 @@ func (a *app) Heartbeat(ctx context.Context) queue.Heartbeat {
 	b.Settings = g.sums
 	for _, t := range g.topics {
 		b.Topics = append(b.Topics, t.name)
+		b.AddLease(t.name, g.optionsOf(t.name).Lease)
 		b.AddHolds(t.name, t.consumer.Holds())
 		if head, known := t.consumer.Head(); known {
 			b.Heads[t.name] = head

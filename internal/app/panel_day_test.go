@@ -11,6 +11,7 @@ import (
 
 	"sidecar/internal/dash"
 	"sidecar/internal/testenv"
+	"sidecar/queue"
 )
 
 func TestAJobThatAnOldConsumerHoldsIsShownAsSuch(t *testing.T) {
@@ -20,6 +21,10 @@ func TestAJobThatAnOldConsumerHoldsIsShownAsSuch(t *testing.T) {
 	b.rdb.ZAdd(t.Context(), "delay:running:mail", redis.Z{Score: until + 123, Member: `{"uuid":"old"}`}, redis.Z{Score: until, Member: `{"uuid":"renewed"}`},
 		redis.Z{Score: float64(time.Now().Add(5*time.Second).UnixMilli()) + .25, Member: `{"uuid":"orphan"}`}) //nolint:forbidigo // as above
 	testenv.Poll(t, patience, "the sidecar's own heartbeat", func() bool { return b.rdb.HLen(t.Context(), "sidecar:alive").Val() == 1 })
+	beats, err := queue.NewHeartbeats(b.rdb, "").All(t.Context())
+	if err != nil || len(beats) != 1 || beats[0].LeaseOf("mail") != 30*time.Second {
+		t.Errorf("it says of its leases %+v, %v", beats, err)
+	}
 	var page dash.JobsPage
 	b.ask(t, "GET", "/topics/mail/jobs?key=running", "", &page)
 	got := map[string]string{}

@@ -64,7 +64,7 @@ func (p *panel) addStranger(row *dash.JobRow, e queue.Entry, o queue.Options) {
 	alive, _ := p.pulse.Alive()
 	now := p.now(p.depths.latest())
 	row.Old = o.List == nil && queue.IsOldClaim(e.Score) && queue.KnownByLeases(alive, row.Topic, now)
-	row.Unrenewed = e.Unrenewed(o.Lease, queue.ServerTime(now.UnixMicro())) //nolint:forbidigo // Redis's own time
+	row.Unrenewed = queue.LeasesOf(alive, row.Topic, o.Lease, now).Unrenewed(e, queue.ServerTime(now.UnixMicro())) //nolint:forbidigo // Redis's own time
 }
 
 // optionsOf returns the options of a topic of that name.

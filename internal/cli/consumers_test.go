@@ -115,3 +115,20 @@ func TestFindLooksOnWhereOneTopicsKeyIsWrong(t *testing.T) {
 	s.verb(0, []string{"u  order_timeout", "sidecar: mail could not be looked through: ", "queue:prod:mail is a string, want a list"}, "find", "u")
 	s.verb(1, []string{"mail could not be looked through", "v is nowhere", "dead of order_timeout, send_sms"}, "find", "v")
 }
+
+// The sidecars' leases count, not the one of whoever looks.
+func TestFindGoesByTheLeasesOfTheSidecars(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	beat := func(instance string, lease float64) {
+		s.beat(queue.Heartbeat{Instance: instance, Host: instance, Topics: []string{"order_timeout"}, Leases: map[string]float64{"order_timeout": lease}}, 0)
+	}
+	s.do("ZADD", "delay:running:order_timeout", s.tenth()+20_000.5, `{"uuid":"u"}`)
+	beat("web1", 600)
+	s.verb(0, []string{"was claimed 9m4", "s ago by a sidecar that is gone", "claimed "}, "find", "u")
+	beat("web2", 25)
+	got := s.verb(0, []string{"is running, claimed between ", "s and 9m4", "s ago; whoever runs it renews its lease"}, "find", "u")
+	if strings.Contains(got, "  claimed ") {
+		t.Errorf("one time is told of which it is not known:\n%s", got)
+	}
+}

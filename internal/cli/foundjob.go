@@ -23,7 +23,7 @@ type foundJob struct {
 
 	Due       string `json:"due,omitempty"`        // pool, in the configuration's time zone
 	LeaseEnds string `json:"lease_ends,omitempty"` // running, likewise
-	Claimed   string `json:"claimed,omitempty"`    // running, likewise: when it was, until its lease is renewed
+	Claimed   string `json:"claimed,omitempty"`    // running, likewise: when it was, until its lease is renewed; "" while sidecars have leases of several lengths
 	Since     string `json:"since,omitempty"`      // running, likewise: since when, as its sidecar said last
 	Host      string `json:"host,omitempty"`       // that sidecar's
 	PID       int    `json:"pid,omitempty"`        // of the PHP that runs it
@@ -49,7 +49,10 @@ func (s situation) job(e queue.Entry, now queue.ServerTime) foundJob {
 		j.Due = s.at(e.Due)
 	case queue.InReady:
 	case queue.InRunning:
-		j.LeaseEnds, j.Claimed = s.at(e.Lease), s.at(e.Claimed)
+		j.LeaseEnds = s.at(e.Lease)
+		if first, last := s.leases(now).Claimed(e); first == last {
+			j.Claimed = s.at(first)
+		}
 		if run, found := s.consumers.run(s.topic.Name, e.UUID); found {
 			j.Since, j.Host, j.PID = compat.FormatAt(run.since, s.cfg.Timezone), cell(run.host), run.PID
 		}

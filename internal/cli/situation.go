@@ -197,10 +197,27 @@ func (s situation) stranger(e queue.Entry, now queue.ServerTime) string {
 		return ""
 	case old && s.consumers.known && queue.KnownByLeases(s.consumers.beats, s.topic.Name, now.In(time.UTC)):
 		return "is running: an old consumer holds it and does not renew its lease"
-	case e.Unrenewed(s.topic.Queue.Lease, now):
-		return fmt.Sprintf("was claimed %s ago by a sidecar that is gone or cannot reach Redis: nobody renews its lease", rounded(now.Sub(e.Claimed)))
+	case s.leases(now).Unrenewed(e, now):
+		return fmt.Sprintf("was claimed %s ago by a sidecar that is gone or cannot reach Redis: nobody renews its lease", s.claimed(e, now))
 	}
 	return ""
+}
+
+// leases are those under which the topic's jobs may have been claimed.
+func (s situation) leases(now queue.ServerTime) queue.Leases {
+	return queue.LeasesOf(s.consumers.beats, s.topic.Name, s.topic.Queue.Lease, now.In(time.UTC))
+}
+
+// claimed says how long ago e was claimed; "" where that is not known.
+func (s situation) claimed(e queue.Entry, now queue.ServerTime) string {
+	first, last := s.leases(now).Claimed(e)
+	switch {
+	case first == 0 || first > now:
+		return ""
+	case first == last || last > now:
+		return rounded(now.Sub(first)).String()
+	}
+	return fmt.Sprintf("between %s and %s", rounded(now.Sub(last)), rounded(now.Sub(first)))
 }
 
 // sinceWhen says since when a job runs, as far as its sidecar or its lease tells.
@@ -214,8 +231,8 @@ func (s situation) sinceWhen(e queue.Entry, now queue.ServerTime) string {
 			what += fmt.Sprintf(" in PHP's process %d", run.PID)
 		}
 		return what
-	case e.Claimed > 0 && e.Claimed <= now:
-		return fmt.Sprintf(", claimed %s ago", rounded(now.Sub(e.Claimed)))
+	case s.claimed(e, now) != "":
+		return fmt.Sprintf(", claimed %s ago", s.claimed(e, now))
 	}
 	return ", since when no sidecar tells"
 }
