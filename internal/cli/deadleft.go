@@ -60,6 +60,7 @@ func (l leftJobs) print(w io.Writer) {
 type sums map[[sha256.Size]byte]bool
 
 func (s sums) add(text string)      { s[sha256.Sum256([]byte(text))] = true }
+func (s sums) drop(text string)     { delete(s, sha256.Sum256([]byte(text))) }
 func (s sums) has(text string) bool { return s[sha256.Sum256([]byte(text))] }
 
 func sumsOf(texts []string) sums {

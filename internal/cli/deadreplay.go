@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -19,6 +20,8 @@ type deadReplayFlags struct {
 	keepRetry bool
 	raw       bool
 	undoDir   string
+	wait      bool
+	timeout   time.Duration
 	short     bool // it is sidecar replay: say which jobs were moved, and make do with the rights of old
 }
 
@@ -26,7 +29,7 @@ func deadReplayVerb() verb {
 	return verb{
 		name: "dead replay",
 		usage: "TOPIC [--limit 10] " + filterUsage +
-			" [--rate N/s] [--dry-run] [--keep-retry] [--raw] [--undo-dir DIR]",
+			" [--rate N/s] [--dry-run] [--keep-retry] [--raw] [--undo-dir DIR] [--wait] [--timeout 10m]",
 		short: "run dead jobs again",
 		long: `
 Puts dead jobs, the oldest first, back into the pool, due now, or into their shard of a list: each in one atomic step, once, with retry back at 0
@@ -36,6 +39,8 @@ Ten jobs, unless --limit says otherwise (0 = all that are meant): a replay of ev
 keeps it slow. --dry-run shows which it would be and changes nothing.
 Before a job is moved it is written to a new file in admin.undo_dir, this directory or --undo-dir, by which sidecar dead undo takes it back. It may
 be interrupted or killed at any moment and begun again: no job is lost or doubled. One that dies again meanwhile is left to the next time.
+--wait waits until each job that was replayed is done or dead again, and says how many are, and of what they died; exit code 1 when one is dead again, or has no outcome by --timeout or
+Ctrl-C: the replay itself is done then. That a job is done it knows by its mark alone, so it wants idempotency = "on": a job that is nowhere may as well have been dropped.
 ` + filterHelp,
 		flags: func(fs *flag.FlagSet) any {
 			f := new(deadReplayFlags)
@@ -43,6 +48,8 @@ be interrupted or killed at any moment and begun again: no job is lost or double
 			f.flags(fs)
 			fs.Var(&f.rate, "rate", "how many at most: `N/s`, or N/m in a minute")
 			fs.BoolVar(&f.keepRetry, "keep-retry", false, "leave the jobs' counters as they are")
+			fs.BoolVar(&f.wait, "wait", false, "wait until they are done, or dead again")
+			fs.DurationVar(&f.timeout, "timeout", 0, "how long to wait, such as 10m; without it for ever")
 			return f
 		},
 		run: func(env Env, c call) int {
@@ -61,17 +68,24 @@ func replayFlags(fs *flag.FlagSet, f *deadReplayFlags) {
 
 // replayDead is sidecar dead replay, and in short sidecar replay.
 func replayDead(env Env, c call, v verb, f *deadReplayFlags) int {
-	if len(c.args) != 1 {
+	switch {
+	case len(c.args) != 1:
 		return usageError(env, v, "want a topic, got %d arguments", len(c.args))
-	}
-	if f.limit < 0 {
+	case f.limit < 0:
 		return usageError(env, v, "--limit %d: want zero or more", f.limit)
+	case f.timeout != 0 && !f.wait || f.timeout < 0:
+		return usageError(env, v, "--timeout %s: want more than nothing, and --wait", f.timeout)
+	case f.wait && f.dryRun:
+		return usageError(env, v, "--wait: a dry run replays nothing to wait for")
 	}
 	return withDead(env, c, v, &f.filter, func(ctx context.Context, rdb redis.UniversalClient, d deadSearch) int {
 		m := newDeadMover(env, rdb, d, moveOptions{
 			verb: queue.VerbReplay, opts: queue.ReplayOptions{KeepRetry: f.keepRetry, Raw: f.raw},
 			limit: f.limit, pace: f.rate, undoDir: f.undoDir, eachOne: f.short,
 		})
+		if f.wait {
+			return m.replayAndWait(ctx, v, f.timeout)
+		}
 		if err := m.count(ctx, f.dryRun); err != nil {
 			return report(env, exitFailed, err)
 		}
@@ -84,6 +98,24 @@ func replayDead(env Env, c call, v verb, f *deadReplayFlags) int {
 		}
 		return m.finish(ctx, err)
 	})
+}
+
+// replayAndWait replays, and waits until each job has an outcome.
+func (m *mover) replayAndWait(ctx context.Context, v verb, timeout time.Duration) int {
+	if why := m.mayFollow(); why != "" {
+		return usageError(m.env, v, "%s", why)
+	}
+	err := m.count(ctx, false)
+	if err == nil {
+		m.follow, err = newFollower(ctx, m.env, m.session)
+	}
+	if err != nil {
+		return report(m.env, exitFailed, err)
+	}
+	if code := m.finish(ctx, m.run(ctx)); code != exitOK {
+		return code
+	}
+	return m.follow.await(ctx, timeout)
 }
 
 // replayHeads replays without the rights that a move takes which can be undone (docs/redis-user.md): who had granted what

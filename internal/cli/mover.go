@@ -39,6 +39,8 @@ type mover struct {
 	moved int
 	left  leftJobs
 	done  sums // uuids moved: a job that dies again meanwhile is not moved again
+
+	follow *follower // nil: what becomes of the jobs is not waited for
 }
 
 // moveOptions are what a mover is asked for.
@@ -267,6 +269,9 @@ func (m *mover) note(move queue.HandMove, r queue.MoveResult) {
 		}
 		if move.UUID != "" {
 			m.done.add(move.UUID)
+		}
+		if m.follow != nil {
+			m.follow.add(move)
 		}
 		if m.eachOne {
 			fmt.Fprintf(m.env.Stdout, "%s %s\n", past(m.verb), move.Name())
