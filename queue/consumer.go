@@ -97,7 +97,7 @@ func newFlow(opts Options, parts Parts, brake *brake, hands *hands, head *readyH
 	flight := newFlight(opts.Workers, underWay)
 	worker := &worker{
 		handler: parts.Handler, gate: parts.Gate, brake: brake, solo: newSolo(), rules: rules, keeper: keeper, settler: settler,
-		clock: clock, metrics: m, log: log, flight: flight, due: due, next: make(chan *held),
+		clock: clock, metrics: m, log: log, flight: flight, due: due, short: newCutShort(log), next: make(chan *held),
 	}
 
 	f := &flow{worker: worker, keeper: keeper, settler: settler, steps: steps, metrics: m, log: log}

@@ -86,6 +86,9 @@ func TestEveryOtherOutcomeLeavesTheRightState(t *testing.T) {
 				b.do(t, "LSET", b.keys.Dead, i, strings.Replace(record, at, `*"}`, 1))
 			}
 			wantKeys(t, b, tt.want)
+			if cut := tt.outcome.Verdict == compat.Crashed || tt.outcome.Verdict == compat.TimedOut; (f.log.count("level=WARN", "run was cut short", "uuid=a") == 1) != cut {
+				t.Errorf("want a line for a run that crashed or timed out, and for no other:\n%s", f.log)
+			}
 			eventually(t, "a moment without a slot", func() bool { return f.gate.inUse() == 0 }) // a claim under way has some
 		})
 	}

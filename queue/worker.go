@@ -26,6 +26,7 @@ type worker struct {
 	log     *slog.Logger
 	flight  *flight
 	due     *dueTimes
+	short   *cutShort
 	next    chan *held // to a goroutine whose run has ended
 	runs    sync.WaitGroup
 }
@@ -76,6 +77,7 @@ func (w *worker) runOne(work context.Context, h *held) {
 
 	w.observe(h, outcome, took)
 	w.brake.saw(work, h.probe, h.job, outcome)
+	w.short.saw(work, h.job, outcome.Verdict, took)
 	if w.log.Enabled(work, slog.LevelDebug) { // else each job pays for arguments that nobody reads
 		w.log.DebugContext(work, "run ended", "uuid", h.job.PlainUUID(), "outcome", outcome.Verdict.String(), "took", took)
 	}

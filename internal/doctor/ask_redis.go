@@ -58,6 +58,7 @@ func askRedis(ctx context.Context, cfg *config.Config, topics []config.Topic) Re
 	q.otherDBs(ctx, rdb, r.Topics, r.Servers)
 	q.seeKeys(ctx, rdb, &r)
 	q.sidecars(ctx, rdb, &r)
+	q.cutShort(ctx, rdb, &r)
 	q.targets(ctx, rdb, &r)
 	r.Unasked = q.unasked
 	return r

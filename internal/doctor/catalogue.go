@@ -72,6 +72,7 @@ var keyKinds = []Kind{
 	{"claims-overdue", Warning, "the jobs of a consumer that died wait for somebody to take them over, and nobody looks", "start the sidecar: sidecar run"},
 	{"jobs-late", Warning, "jobs that are due wait: nobody consumes, or not fast enough", "see whether the sidecar runs and what /readyz says; else raise children and workers"},
 	{"dead-growing", Warning, "something has begun to fail", "sidecar dead list TOPIC --by error counts why; mend it, then sidecar dead replay TOPIC --limit 0 --rate 50/s, which --like ERROR narrows down to one cause"},
+	{"runs-cut-short", Warning, "the application's own log mostly has no word of such a run, as its worker was killed; each counts against its job, which is dead after some", "see PHP-FPM's log for crashes, sidecar peek TOPIC --running for timeouts"},
 	{"shards-left", Fault, "nobody takes what is in them", "set shards to what producers use, or let the old worker empty them first"},
 	{"topic-paused", Note, "no sidecar claims its jobs until then", "sidecar resume TOPIC"},
 	{"topic-breaker", Warning, "its runs fail with one error: but for a job now and then nothing of it runs there", "mend what the error says; the next job that is done ends it"},

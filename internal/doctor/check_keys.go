@@ -39,6 +39,7 @@ func checkKeys(all *findings, f Facts, t TopicKeys) {
 	checkElsewhere(all, f, where, t)
 	checkShards(all, where, t)
 	checkDead(all, where, t, f.Config.Timezone)
+	checkCutShort(all, f, where, t)
 }
 
 // allBusy says that all workers of a topic have a job, and what to do then; "" where one is free, something else keeps the topic, or nobody knows.

@@ -34,6 +34,7 @@ type Redis struct {
 	DeafErr   error                  // why the sidecars could not be heard
 	Now       time.Time              // by Redis's clock, when these were read
 	Targets   map[string]queue.AlertTarget
+	CutShort  map[string]CutShort // by topic, within an hour; of all sidecars
 }
 
 // unheard reports that nothing is known of sidecars, whether there are some or not.

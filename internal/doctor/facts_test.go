@@ -187,6 +187,10 @@ func byFacts() map[string]func(*doctor.Facts) {
 		"fault key-unit topic mail": func(f *doctor.Facts) {
 			f.Redis.Topics[0].Looks = []queue.KeyLook{{Role: "pool", Type: "zset", Want: "zset", Seen: 1, Scores: []string{"1767268800000000"}}}
 		},
+		"warning runs-cut-short topic mail": func(f *doctor.Facts) {
+			f.Redis.CutShort = map[string]doctor.CutShort{"mail": {Crashed: 2, TimedOut: 1}}
+		},
+		"note runs-cut-short topic mail":  func(f *doctor.Facts) { f.Redis.CutShort = map[string]doctor.CutShort{"mail": {Crashed: 1}} },
 		"warning redis-rdb-only redis 10": info("aof_enabled", "0"),
 		"warning redis-slow-ours redis 10.0.0.1": func(f *doctor.Facts) {
 			f.Redis.Topics[0].Looks = []queue.KeyLook{{Key: "delay:pool:mail", Type: "none"}}
