@@ -48,6 +48,8 @@ type Heartbeat struct {
 	Heads     map[string]Head    `json:"heads,omitempty"`         // of its topics that are no lists
 	Fresh     *FreshDead         `json:"fresh,omitempty"`         // nil: none
 
+	Refused bool `json:"refused,omitempty"` // Redis was at maxmemory and refused what producers write, as it said to the heartbeat before
+
 	Unread bool `json:"-"` // its text cannot be read, as another version's may: what it does is not known, see [Heartbeat.Has]
 
 	Full bool `json:"-"` // Redis is at maxmemory and refuses what producers write, as it said to this heartbeat

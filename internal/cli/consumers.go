@@ -151,6 +151,16 @@ func hostsNamed(hosts []string) string {
 	return strings.Join(names, ", ")
 }
 
+// refusedOf are the hosts of those whose last heartbeat but one met a Redis at maxmemory.
+func refusedOf(living []queue.Heartbeat) (hosts []string) {
+	for _, b := range living {
+		if b.Refused {
+			hosts = append(hosts, b.Host)
+		}
+	}
+	return hosts
+}
+
 // unreadOf are the instances of those whose heartbeats cannot be read.
 func unreadOf(living []queue.Heartbeat) (instances []string) {
 	for _, b := range living {

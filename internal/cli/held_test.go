@@ -95,7 +95,13 @@ func TestStatusTellsWhatKeepsTheSidecarsFromRunningATopic(t *testing.T) {
 			t.Errorf("want %q in\n%s", want, table)
 		}
 	}
-	s.do("HDEL", "sidecar:alive", "web2")
+	if strings.Contains(table, "maxmemory") || strings.Contains(s.verb(0, nil, "status", "--json"), "redis_full") {
+		t.Errorf("nobody has met a full Redis, and status says\n%s", table)
+	}
+	beat("web4", `,"topics":["order_timeout"],"refused":true`)
+	s.verb(0, []string{"redis is at maxmemory and takes no writes of producers, as web4 said"}, "status")
+	s.verb(0, []string{`"redis_full":true}`}, "status", "--json")
+	s.do("HDEL", "sidecar:alive", "web2", "web4")
 	s.do("HSET", "sidecar:alive", "web3-7-abc", "\x1f")
 	if table = s.verb(0, nil, "status"); !strings.Contains(table, "1 sidecar lives whose heartbeat cannot be read (another version?): web3-7-abc\n") || strings.Contains(table, "no sidecar has it") {
 		t.Errorf("of a sidecar that may have all topics status says\n%s", table)

@@ -30,6 +30,7 @@ type sample struct {
 
 	unheld error    // why it is not known which topics are paused
 	lonely bool     // no sidecar says that it lives
+	full   []string // sidecars that say that Redis is at maxmemory and refuses what producers write
 	unread []string // sidecars that live and whose heartbeats cannot be read
 }
 
@@ -50,6 +51,9 @@ func (s sample) foot() string {
 	}
 	if s.lonely {
 		lines = append(lines, "no sidecar says that it lives")
+	}
+	if len(s.full) > 0 {
+		lines = append(lines, fmt.Sprintf("redis is at maxmemory and takes no writes of producers, as %s said within the last 20 s; jobs that are there run on: sidecar doctor", hostsNamed(s.full)))
 	}
 	if len(s.unread) > 0 {
 		lines = append(lines, fmt.Sprintf("%s whose heartbeat cannot be read (another version?): %s", plural.Of(len(s.unread), "sidecar lives", "sidecars live"), hostsNamed(s.unread)))
@@ -90,7 +94,7 @@ func (s *sampler) look(ctx context.Context) sample {
 	beats, unread := queue.NewHeartbeats(s.rdb, s.cfg.Redis.KeyPrefix).All(ctx) // who may not read them sees the rest
 	living := queue.Living(beats, now)
 	seen.lonely = unread == nil && len(living) == 0
-	seen.unread = unreadOf(living)
+	seen.unread, seen.full = unreadOf(living), refusedOf(living)
 	on := heldOnSidecars(living, s.cfg.Timezone)
 	seen.topics = s.lines(ctx, beats)
 	for i := range seen.topics {

@@ -34,7 +34,8 @@ and for how long the oldest that is due or ready has been due. Of ready that is 
 within ten seconds. The pool of a list holds retries that wait, ready is what lies in all
 its shards, and dead is the whole of its dead letter list, which other lists may share. HELD says that a topic is paused for all
 sidecars, or in a pause window, and until when; or else on which sidecars its breaker has tripped, PHP-FPM or something else keeps it from running (the last lines say
-what), or its rate is reached, as they told last, within ten seconds; "?" that nobody can tell, and the last line why. The last line also says when no sidecar lives. Reads only; works without a running sidecar. --json prints the same as one JSON object, times in seconds, and each shard's ready by its number.
+what), or its rate is reached, as they told last, within ten seconds; "?" that nobody can tell, and the last line why. The last line also says when no sidecar lives, or Redis is at
+maxmemory and takes no writes of producers, as the sidecars told last. Reads only; works without a running sidecar. --json prints the same as one JSON object, times in seconds, and each shard's ready by its number.
 --watch looks again every 2 s, or as often as it says, and shows by how many jobs a second each number changed: on a
 terminal in place, until q or Ctrl-C, elsewhere line below line (with --json an object a line).`,
 		flags: func(fs *flag.FlagSet) any {
@@ -112,11 +113,21 @@ func status(env Env, c call) int {
 	return openRedis(env, cfg, cfg.Queues(), func(rdb redis.UniversalClient) int {
 		return watchTopics(env, cfg, rdb, watch{time.Duration(f.watch), count}, func(_ context.Context, seen sample) frame {
 			if f.json {
-				return func(w io.Writer, _, _ int) { _ = json.NewEncoder(w).Encode(map[string]any{"topics": seen.topics}) }
+				return statusJSON(seen)
 			}
 			return statusFrame(seen, f.watch > 0)
 		})
 	})
+}
+
+// statusJSON writes an object a look. Its names are a promise.
+func statusJSON(seen sample) frame {
+	return func(w io.Writer, _, _ int) {
+		_ = json.NewEncoder(w).Encode(struct {
+			Topics []topicStatus `json:"topics"`
+			Full   bool          `json:"redis_full,omitempty"`
+		}{seen.topics, len(seen.full) > 0})
+	}
 }
 
 // statusFrame draws the table of status.

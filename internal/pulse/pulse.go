@@ -169,17 +169,30 @@ func (p *Pulse) meet(ctx context.Context, s *Server) error {
 
 func (p *Pulse) beat(ctx context.Context, hearts *queue.Heartbeats) error {
 	b := p.subject.Heartbeat(ctx)
-	b.Started, b.Fresh = p.own.Started, p.fresh()
+	b.Started, b.Fresh, b.Refused = p.own.Started, p.fresh(), p.Full()
 	asked := time.Now()
 	b, err := hearts.Beat(ctx, b)
 	if err != nil {
 		return err
+	}
+	if b.Full != p.own.Full {
+		p.tellFull(ctx, b.Full)
 	}
 	p.own = b
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.now, p.at = b, asked
 	return nil
+}
+
+// tellFull says when Redis begins to refuse what producers write, and when that is over. No step of a job may meet it: what
+// is in Redis runs on.
+func (p *Pulse) tellFull(ctx context.Context, full bool) {
+	if full {
+		p.log.WarnContext(ctx, "redis is at maxmemory: it takes no writes of producers, jobs that are there run on")
+		return
+	}
+	p.log.InfoContext(ctx, "redis has memory again: it takes writes of producers")
 }
 
 // turn closes the minute under way when Redis's clock has gone on, and publishes it.

@@ -1,10 +1,12 @@
 package pulse
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -373,14 +375,29 @@ func TestACounterThatBeganAnewIsNotCountedBackwards(t *testing.T) {
 func TestAFullRedisIsKnownByTheHeartbeatThatGotThrough(t *testing.T) {
 	t.Parallel()
 	server, _ := newServer(t, testenv.Redis(t))
-	p := newPulse(newFake("one"))
+	var log bytes.Buffer
+	one := newFake("one")
+	p := New(one.reg, one, slog.New(slog.NewTextHandler(&log, nil)))
 	p.Beat(t.Context(), server)
-	if p.Full() {
+	if p.Full() || log.Len() > 0 {
 		t.Error("a Redis with room is full")
 	}
 	server.Redis.ConfigSet(t.Context(), "maxmemory", "1mb")
 	p.Beat(t.Context(), server)
 	if alive, now := p.Alive(); !p.Full() || len(alive) != 1 || alive[0].Lost(now) {
 		t.Errorf("full: %t, alive: %+v", p.Full(), alive)
+	}
+	p.Beat(t.Context(), server)
+	if alive, _ := p.Alive(); !alive[0].Refused {
+		t.Errorf("the next heartbeat does not tell of it: %+v", alive)
+	}
+	server.Redis.ConfigSet(t.Context(), "maxmemory", "0")
+	p.Beat(t.Context(), server)
+	p.Beat(t.Context(), server)
+	if alive, _ := p.Alive(); alive[0].Refused {
+		t.Errorf("a heartbeat tells of it still: %+v", alive)
+	}
+	if text := log.String(); strings.Count(text, "redis is at maxmemory") != 1 || strings.Count(text, "redis has memory again") != 1 || strings.Count(text, "\n") != 2 {
+		t.Errorf("want a line at its begin and one at its end:\n%s", text)
 	}
 }
