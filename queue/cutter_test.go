@@ -85,7 +85,7 @@ func (c *cutter) claimed(t testing.TB, b bench, lease time.Duration, text string
 		at = c.at
 		return !at.IsZero()
 	})
-	b.do(t, "ZADD", b.keys.Running, at.Add(lease).UnixMilli(), text)
+	b.do(t, "ZADD", b.keys.Running, at.Add(lease).UnixMilli(), text) //nolint:forbidigo // the clock of this host is its Redis's, too
 }
 
 // hit reports whether the request is to lose its reply, and whether Redis gets to see it.
