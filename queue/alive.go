@@ -50,6 +50,8 @@ type Heartbeat struct {
 
 	Refused bool `json:"refused,omitempty"` // Redis was at maxmemory and refused what producers write, as it said to the heartbeat before
 
+	ReloadErr string `json:"reload_refused,omitempty"` // why it goes on with the settings of before, on one line; "" where the last reload was taken
+
 	Unread bool `json:"-"` // its text cannot be read, as another version's may: what it does is not known, see [Heartbeat.Has]
 
 	Full bool `json:"-"` // Redis is at maxmemory and refuses what producers write, as it said to this heartbeat

@@ -99,6 +99,7 @@ type app struct {
 	current  *generation   // guarded by mu: the admin side reads it
 	live     []*generation // guarded by mu: current, and the old ones that still finish their jobs
 	stopping bool          // guarded by mu
+	refusal  string        // guarded by mu: why the last reload was refused, "" where it was not
 }
 
 func newApp(o Options) *app {

@@ -26,11 +26,11 @@ func instanceID() (instance, host string) {
 // Heartbeat says how this sidecar does, for the others.
 func (a *app) Heartbeat(ctx context.Context) queue.Heartbeat {
 	a.mu.Lock()
-	g, stopping := a.current, a.stopping
+	g, stopping, refusal := a.current, a.stopping, a.refusal
 	a.mu.Unlock()
 	b := queue.Heartbeat{
 		Instance: a.instance, Host: a.host, PID: os.Getpid(), Version: a.opts.Version,
-		Stopping: stopping, InHand: a.inHand(), Memory: memoryInUse(), Incidents: a.incidents.List(),
+		Stopping: stopping, InHand: a.inHand(), Memory: memoryInUse(), Incidents: a.incidents.List(), ReloadErr: refusal,
 		Heads: make(map[string]queue.Head),
 	}
 	if g == nil {

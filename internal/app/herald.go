@@ -154,6 +154,11 @@ func (a *app) rollCall(ctx context.Context) answer {
 func (a *app) statusLine() string {
 	g := a.generation()
 	line := plural.Of(len(g.topics), "topic", "topics") + ", " + plural.Of(a.inHand(), "job", "jobs") + " in hand"
+	a.mu.Lock()
+	if a.refusal != "" {
+		line += "; the last reload was refused, see the log"
+	}
+	a.mu.Unlock()
 	reasons := g.knownReasons()
 	if len(reasons) == 0 {
 		return line

@@ -106,7 +106,7 @@ func (p *panel) differ(g *generation, now time.Time) (list []dash.Difference) {
 func sidecarOf(b queue.Heartbeat, now time.Time) dash.Sidecar {
 	s := dash.Sidecar{
 		Instance: b.Instance, Host: b.Host, PID: b.PID, Version: b.Version, Since: b.Started, Seen: b.At,
-		State: dash.SidecarRunning, Reasons: b.Reasons, Topics: len(b.Topics), InHand: b.InHand, Memory: b.Memory,
+		State: dash.SidecarRunning, Reasons: b.Reasons, Topics: len(b.Topics), InHand: b.InHand, Memory: b.Memory, Reload: b.ReloadErr,
 	}
 	switch {
 	case b.Unread:

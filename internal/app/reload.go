@@ -3,7 +3,9 @@ package app
 import (
 	"context"
 	"reflect"
+	"strings"
 
+	"sidecar/compat"
 	"sidecar/internal/config"
 )
 
@@ -21,6 +23,7 @@ func (a *app) reload(ctx context.Context) *generation {
 	refuse := func(err error) *generation {
 		a.reloads.WithLabelValues(reloadRefused).Inc()
 		a.log.ErrorContext(ctx, "reload refused, the old configuration stays", "error", err)
+		a.noteRefusal(err.Error())
 		return nil
 	}
 	cfg, err := a.opts.Load()
@@ -30,6 +33,7 @@ func (a *app) reload(ctx context.Context) *generation {
 	old := a.generation().cfg
 	if sameConfig(old, cfg) {
 		a.reloads.WithLabelValues(reloadSame).Inc()
+		a.noteRefusal("")
 		if err := prepare(ctx, a.generation().pools); err != nil { // their files may have changed
 			a.log.ErrorContext(ctx, "reload: what php-fpm needs is not all there", "error", err)
 		}
@@ -45,9 +49,25 @@ func (a *app) reload(ctx context.Context) *generation {
 		return refuse(err)
 	}
 	a.reloads.WithLabelValues(reloadDone).Inc()
+	a.noteRefusal("")
 	a.opts.Level.Set(cfg.Log.Level)
 	a.tellChanges(ctx, config.Diff(old, cfg))
 	return next
+}
+
+// refusalShown is how many characters of a refusal are told to others than the log: it names a line, and what is wrong there.
+const refusalShown = 300
+
+// noteRefusal keeps why a reload was refused, for all who look, until one is taken: who sent the signal may not see the log, and
+// the next start would fail.
+func (a *app) noteRefusal(text string) {
+	text = strings.Join(strings.Fields(text), " ")
+	if short := compat.Cut(text, refusalShown); short != text {
+		text = short + "…"
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.refusal = text
 }
 
 // tellChanges says what a reload changes, a line each, and what only a start would.

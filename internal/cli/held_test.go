@@ -98,7 +98,8 @@ func TestStatusTellsWhatKeepsTheSidecarsFromRunningATopic(t *testing.T) {
 	if strings.Contains(table, "maxmemory") || strings.Contains(s.verb(0, nil, "status", "--json"), "redis_full") {
 		t.Errorf("nobody has met a full Redis, and status says\n%s", table)
 	}
-	beat("web4", `,"topics":["order_timeout"],"refused":true`)
+	beat("web4", `,"topics":["order_timeout"],"refused":true,"reload_refused":"sidecar.toml:3: unknown key"`)
+	s.verb(0, []string{"web4 goes on with the settings of before, a reload was refused: sidecar.toml:3: unknown key\n"}, "status")
 	s.verb(0, []string{"redis is at maxmemory and takes no writes of producers, as web4 said"}, "status")
 	s.verb(0, []string{`"redis_full":true}`}, "status", "--json")
 	s.do("HDEL", "sidecar:alive", "web2", "web4")

@@ -30,6 +30,7 @@ type sample struct {
 
 	unheld error    // why it is not known which topics are paused
 	lonely bool     // no sidecar says that it lives
+	stale  []string // what sidecars say whose reload was refused
 	full   []string // sidecars that say that Redis is at maxmemory and refuses what producers write
 	unread []string // sidecars that live and whose heartbeats cannot be read
 }
@@ -58,6 +59,7 @@ func (s sample) foot() string {
 	if len(s.unread) > 0 {
 		lines = append(lines, fmt.Sprintf("%s whose heartbeat cannot be read (another version?): %s", plural.Of(len(s.unread), "sidecar lives", "sidecars live"), hostsNamed(s.unread)))
 	}
+	lines = append(lines, seenFirst(s.stale)...)
 	if lines = append(lines, unfitLines(s.topics)...); len(lines) == 0 {
 		return ""
 	}
@@ -95,6 +97,7 @@ func (s *sampler) look(ctx context.Context) sample {
 	living := queue.Living(beats, now)
 	seen.lonely = unread == nil && len(living) == 0
 	seen.unread, seen.full = unreadOf(living), refusedOf(living)
+	seen.stale = staleOf(living)
 	on := heldOnSidecars(living, s.cfg.Timezone)
 	seen.topics = s.lines(ctx, beats)
 	for i := range seen.topics {

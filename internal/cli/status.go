@@ -35,7 +35,8 @@ within ten seconds. The pool of a list holds retries that wait, ready is what li
 its shards, and dead is the whole of its dead letter list, which other lists may share. HELD says that a topic is paused for all
 sidecars, or in a pause window, and until when; or else on which sidecars its breaker has tripped, PHP-FPM or something else keeps it from running (the last lines say
 what), or its rate is reached, as they told last, within ten seconds; "?" that nobody can tell, and the last line why. The last line also says when no sidecar lives, or Redis is at
-maxmemory and takes no writes of producers, as the sidecars told last. Reads only; works without a running sidecar. --json prints the same as one JSON object, times in seconds, and each shard's ready by its number.
+maxmemory and takes no writes of producers, or a sidecar goes on with the settings of before, since a reload was
+refused, as the sidecars told last. Reads only; works without a running sidecar. --json prints the same as one JSON object, times in seconds, and each shard's ready by its number.
 --watch looks again every 2 s, or as often as it says, and shows by how many jobs a second each number changed: on a
 terminal in place, until q or Ctrl-C, elsewhere line below line (with --json an object a line).`,
 		flags: func(fs *flag.FlagSet) any {

@@ -69,8 +69,23 @@ func unfitLines(topics []topicStatus) (lines []string) {
 			}
 		}
 	}
+	return seenFirst(lines)
+}
+
+// staleOf says of sidecars whose last reload was refused that they go on with the settings of before, and why.
+func staleOf(living []queue.Heartbeat) (lines []string) {
+	for _, b := range living {
+		if b.ReloadErr != "" {
+			lines = append(lines, fmt.Sprintf("%s goes on with the settings of before, a reload was refused: %s", cell(b.Host), told(b.ReloadErr)))
+		}
+	}
+	return lines
+}
+
+// seenFirst are the first of lines, and how many more there are.
+func seenFirst(lines []string) []string {
 	if n := len(lines) - namedMost; n > 0 {
-		lines = append(lines[:namedMost], fmt.Sprintf("and %d more: sidecar doctor", n))
+		lines = append(lines[:namedMost:namedMost], fmt.Sprintf("and %d more: sidecar doctor", n))
 	}
 	return lines
 }

@@ -28,6 +28,7 @@ const (
 	ProblemNoSidecar  = "no_sidecar"
 	ProblemLost       = "sidecar_lost"
 	ProblemNotReady   = "sidecar_not_ready"
+	ProblemReload     = "reload_refused"
 	ProblemPoolDown   = "pool_down"
 	ProblemPoolSilent = "pool_silent"
 	ProblemShut       = "topics_shut"
@@ -119,9 +120,12 @@ func (o Overview) incidentProblems() []Problem {
 }
 
 func (o Overview) sidecarProblems() (found []Problem) {
-	lost, unready := Problem{Code: ProblemLost}, Problem{Code: ProblemNotReady}
+	lost, unready, reload := Problem{Code: ProblemLost}, Problem{Code: ProblemNotReady}, Problem{Code: ProblemReload}
 	alive := 0
 	for _, s := range o.Sidecars {
+		if s.Reload != "" && s.State != SidecarLost {
+			reload.add(s.Instance, s.Reload)
+		}
 		switch s.State {
 		case SidecarLost:
 			lost.Names = append(lost.Names, s.Instance)
@@ -135,7 +139,7 @@ func (o Overview) sidecarProblems() (found []Problem) {
 	if alive == 0 && o.Redis.Up {
 		found = append(found, Problem{Code: ProblemNoSidecar, Severe: true})
 	}
-	return append(found, filled(lost, unready)...)
+	return append(found, filled(lost, unready, reload)...)
 }
 
 func (o Overview) poolProblems() (found []Problem) {

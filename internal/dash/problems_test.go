@@ -40,9 +40,13 @@ func TestWhatIsWrongIsToldTheGravestFirstAndItsConsequencesAreNot(t *testing.T) 
 		"one topic unread":          {func(o *dash.Overview) { o.Topics[0].Error = "WRONGTYPE" }, []string{"topics_unknown"}},
 		"nobody lives":              {func(o *dash.Overview) { o.Sidecars = nil }, []string{"no_sidecar"}},
 		"one of two is gone":        {func(o *dash.Overview) { o.Sidecars = append(o.Sidecars, dash.Sidecar{State: dash.SidecarLost}) }, []string{"sidecar_lost"}},
-		"it throws keys away":       {func(o *dash.Overview) { o.Redis.UsedBytes, o.Redis.MaxBytes, o.Redis.Policy = 95, 100, "allkeys-lru" }, []string{"redis_evicts"}},
-		"a cache is full":           {func(o *dash.Overview) { o.Redis.UsedBytes, o.Redis.MaxBytes, o.Redis.Policy = 95, 100, "volatile-ttl" }, nil},
-		"it refuses writes":         {func(o *dash.Overview) { o.Redis.Refuses, o.Redis.MaxBytes = true, 100 }, []string{"redis_refuses"}},
+		"a reload was refused": {func(o *dash.Overview) {
+			o.Sidecars[0].Reload = "sidecar.toml:3: unknown key"
+			o.Sidecars = append(o.Sidecars, dash.Sidecar{State: dash.SidecarLost, Reload: "x"})
+		}, []string{"sidecar_lost", "reload_refused"}},
+		"it throws keys away": {func(o *dash.Overview) { o.Redis.UsedBytes, o.Redis.MaxBytes, o.Redis.Policy = 95, 100, "allkeys-lru" }, []string{"redis_evicts"}},
+		"a cache is full":     {func(o *dash.Overview) { o.Redis.UsedBytes, o.Redis.MaxBytes, o.Redis.Policy = 95, 100, "volatile-ttl" }, nil},
+		"it refuses writes":   {func(o *dash.Overview) { o.Redis.Refuses, o.Redis.MaxBytes = true, 100 }, []string{"redis_refuses"}},
 		"what a day remembers": {func(o *dash.Overview) {
 			o.Incidents = []dash.Incident{{Kind: "unreadable", Topic: "a"}, {Kind: "unit", Topic: "a"}, {Kind: "lost", Topic: "a", Count: 3}}
 			o.Differ = []dash.Difference{{Topic: "a"}}

@@ -62,7 +62,7 @@ func closedSets() (names []string) {
 	problems := []string{
 		ProblemRedisDown, ProblemRedisFull, ProblemStarting, ProblemStopping, ProblemNoSidecar, ProblemLost, ProblemNotReady, ProblemPoolDown,
 		ProblemPoolSilent, ProblemShut, ProblemStalled, ProblemTrouble, ProblemUnconsumed, ProblemUnknown, ProblemLate, ProblemBreaker,
-		ProblemPaused, ProblemPressed, ProblemDead, ProblemAlarm, ProblemRefuses, ProblemEvicts, ProblemDiffer, ProblemJobsLost, ProblemUnit, ProblemUnreadable,
+		ProblemPaused, ProblemPressed, ProblemDead, ProblemAlarm, ProblemRefuses, ProblemEvicts, ProblemDiffer, ProblemJobsLost, ProblemUnit, ProblemUnreadable, ProblemReload,
 	}
 	add("problem.%s", problems...)
 	add("problem.%s.do", problems...)

@@ -207,6 +207,7 @@ type Sidecar struct {
 	Topics   int       `json:"topics"`
 	InHand   int       `json:"in_hand"`
 	Memory   int64     `json:"memory_bytes,omitempty"`
+	Reload   string    `json:"reload_refused,omitempty"` // why it goes on with the settings of before
 }
 
 // States of sidecars.

@@ -81,6 +81,7 @@ var keyKinds = []Kind{
 	{"sidecar-none", Fault, "jobs wait, and no sidecar says that it lives", "start it: systemctl start sidecar, or sidecar run"},
 	{"sidecar-silent", Warning, "it has died, or cannot reach Redis; what it had in hand comes back when its leases end", "look at its log on its host: journalctl -u sidecar"},
 	{"sidecar-idle", Warning, "it lives, and what it names does not run there", "mend what it names; it said so within the last 10 s"},
+	{"reload-refused", Warning, "it goes on with the settings of before, and its next start would fail", "mend what it says, on its host; sidecar check tells whether the file holds, then sidecar reload, or systemctl reload sidecar"},
 	{"sidecar-unread", Warning, "its heartbeat cannot be read (another version?): which topics it has, and what holds them there, is not known", "bring all to one version; one that is gone is forgotten a day after it was last heard of"},
 	{"sidecar-versions", Note, "an old and a new sidecar work on the same keys, but what is new only one does", "bring all to one version"},
 	{"sidecar-config", Warning, "which of the two runs a job decides what becomes of it; during a deploy that is so for a moment", "bring both hosts to one sidecar.toml, then sidecar reload, or systemctl reload sidecar, there"},

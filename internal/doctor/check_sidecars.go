@@ -54,6 +54,9 @@ func checkSidecars(all *findings, f Facts) {
 			if reasons := concerning(f.Topics, b.Reasons); len(reasons) > 0 && !b.Stopping {
 				all.say("sidecar-idle", where, "%s", strings.Join(reasons, "; "))
 			}
+			if b.ReloadErr != "" {
+				all.say("reload-refused", where, "%s", b.ReloadErr)
+			}
 			checkHolds(all, f, b)
 		}
 	}

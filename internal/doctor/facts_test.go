@@ -142,6 +142,7 @@ func byFacts() map[string]func(*doctor.Facts) {
 		"warning text-unreadable topic mail":    beats(queue.Heartbeat{Topics: mail, Incidents: []queue.Incident{{Kind: queue.IncidentUnreadable, Topic: "mail", Count: 1}}}),
 		"warning sidecar-silent sidecar web1":   beats(queue.Heartbeat{Host: "web1", Topics: mail}, queue.Heartbeat{Host: "web1", At: ago(2 * time.Minute), Topics: mail}),
 		"warning sidecar-idle sidecar web1":     beats(queue.Heartbeat{Host: "web1", Topics: mail, Reasons: []string{"fpm is down"}}),
+		"warning reload-refused sidecar web1":   beats(queue.Heartbeat{Host: "web1", Topics: mail, ReloadErr: "sidecar.toml:3: unknown key"}),
 		"warning topic-breaker topic mail":      beats(queue.Heartbeat{Topics: mail, Holds: []queue.HeldTopic{{Topic: "mail", Hold: queue.Hold{Kind: queue.HoldBreaker}}}}),
 		"note topic-rate topic mail":            beats(queue.Heartbeat{Topics: mail, Holds: []queue.HeldTopic{{Topic: "mail", Hold: queue.Hold{Kind: queue.HoldRate}}}}),
 		"warning sidecar-unread sidecar web1-7": beats(queue.Heartbeat{Instance: "web1-7", Unread: true}),

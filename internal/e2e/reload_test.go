@@ -32,9 +32,23 @@ func TestReloadRefusesABadConfigurationAndKeepsTheOld(t *testing.T) {
 	if p.count("leese") == 0 {
 		t.Error("the log does not name the wrong key")
 	}
+	told := func(want bool) func() error {
+		return func() error {
+			beats := fmt.Sprint(r.rdb.HVals(t.Context(), "sidecar:alive").Val())
+			if got := strings.Contains(beats, "reload_refused") && strings.Contains(beats, "leese"); got != want {
+				return fmt.Errorf("told of: %t, want %t in %s", got, want, beats)
+			}
+			return nil
+		}
+	}
+	eventually(t, time.Minute, told(true)) // by the next heartbeat
 	r.produce(10, 0, 0, 0)
 	r.wantEmpty(10 * time.Second)
 	r.wantOneRunEach(10)
+
+	r.write("sidecar.toml", string(good))
+	p.signal(syscall.SIGHUP)
+	eventually(t, time.Minute, told(false))
 }
 
 func TestReloadUnderLoadSwitchesWithoutLosingAJob(t *testing.T) {
