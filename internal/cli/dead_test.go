@@ -337,6 +337,25 @@ func TestUndoFilesGoWhereTheDashboardFindsThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	drop(kept)
+
+	// By its bare name it is found there, and the one beside us comes first.
+	name := filepath.Base(undoFile(t, kept))
+	s.verb(0, []string{"put back 1 job"}, "dead", "undo", name)
+	s.verb(1, []string{"open the undo file: open sidecar-undo-none.jsonl: no such file"}, "dead", "undo", "sidecar-undo-none.jsonl")
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.verb(1, []string{name}, "dead", "undo", name)
+}
+
+func TestWhatUndoesIsFoundFromAnywhere(t *testing.T) {
+	s, here := newShop(t), t.TempDir()
+	t.Chdir(here)
+	s.dead("a", "x", "2026-11-29 12:00:00")
+	if err := os.Mkdir("kept", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.verb(0, []string{"sidecar dead undo " + filepath.Join(here, "kept", "sidecar-undo-")}, "dead", "drop", "order_timeout", "--all", "--undo-dir", "kept")
 }
 
 func TestDropAsksOnATerminal(t *testing.T) {

@@ -28,6 +28,7 @@ Puts the jobs of an undo file back into dead. What was dropped is there again, a
 taken out of the pool or the list again. What was requeued waits for its old time again. A replayed or requeued job that runs or has run (and of a list one that is ready)
 is left alone, and the exit code is 1 then. What was done is noted in
 the file: it may be interrupted or killed at any moment and begun again, and when all is back a second time does nothing.
+A name without a directory that is not in this one is looked for in admin.undo_dir.
 The configuration must be one with the topic that the file names, and lead to the key_prefix, the database and the Redis that it was
 written for: a Redis that knows the file's moves is that one, whatever it is called now. In another one the jobs would come into wrong queues; --anyway has them put there.`,
 		flags: func(fs *flag.FlagSet) any {
@@ -49,7 +50,7 @@ func deadUndo(env Env, c call) int {
 	if cfg == nil {
 		return code
 	}
-	log, err := undo.Open(c.args[0])
+	log, err := undo.Open(undo.Find(c.args[0], cfg.Admin.UndoDir))
 	if err != nil {
 		return report(env, exitFailed, err)
 	}

@@ -148,8 +148,11 @@ func (m *mover) run(ctx context.Context) error {
 
 // begin opens the undo file: where it was asked for, else where the dashboard finds it.
 func (m *mover) begin(ctx context.Context) error {
-	dir := m.undoDir
-	if dir == "" {
+	dir, err := filepath.Abs(m.undoDir) // what is told, and stands in the trail, is to be found from anywhere
+	if err != nil {
+		return fmt.Errorf("--undo-dir: %w", err)
+	}
+	if m.undoDir == "" {
 		dir = m.usualPlace()
 	}
 	if err := m.act.Begin(ctx, dir, m.total); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
@@ -27,6 +28,22 @@ func MakePlace(dir string) error {
 		return cause(err)
 	}
 	return CheckPlace(dir)
+}
+
+// Find returns where the undo file name is: a bare name that is not in the directory we are in is the one in usual, if it is there.
+// Where it is nowhere, name comes back as it is, for who opens it to say so.
+func Find(name, usual string) string {
+	if filepath.Base(name) != name {
+		return name
+	}
+	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		return name
+	}
+	there := filepath.Join(usual, name)
+	if _, err := os.Lstat(there); errors.Is(err, fs.ErrNotExist) {
+		return name
+	}
+	return there // also one that this user may not see: the error then names it whole
 }
 
 // cause is err without the path: whoever asks has just named it.
