@@ -73,15 +73,24 @@ func (r Rule) scope() scope {
 		return ofTopics
 	}
 	for _, c := range r.conditions() {
-		switch c.kind {
-		case backlog, oldestDue, dead, deadPerHour, failedShare, pausedFor, stalled:
+		switch {
+		case c.kind.ofTopic():
 			return ofTopics
-		case fpmDown:
+		case c.kind == fpmDown:
 			s = ofPools
-		case redisLatency, redisAway:
 		}
 	}
 	return s
+}
+
+// ofTopic reports that the condition is about a topic, and not about what several have in common.
+func (k kind) ofTopic() bool {
+	switch k {
+	case backlog, oldestDue, dead, deadPerHour, failedShare, pausedFor, stalled:
+		return true
+	case fpmDown, redisLatency, redisAway:
+	}
+	return false
 }
 
 // subjects returns the topics or pools that the rule is looked at for; "" is Redis.

@@ -309,7 +309,7 @@ func since(begin, now time.Time) time.Duration {
 func (e *Engine) report(ctx context.Context, old, next *queue.Alarm) {
 	switch {
 	case next != nil && next.Over.IsZero() && (old == nil || !old.Over.IsZero()):
-		e.log.WarnContext(ctx, "alarm", "rule", next.Rule, "subject", next.Subject, "readings", plain(next.Readings))
+		e.log.WarnContext(ctx, "alarm", "rule", next.Rule, "subject", next.Subject, "readings", Plain(next.Readings))
 	case old != nil && old.Over.IsZero() && (next == nil || !next.Over.IsZero()):
 		e.log.InfoContext(ctx, "alarm is over", "rule", old.Rule, "subject", old.Subject)
 	}

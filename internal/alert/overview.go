@@ -24,6 +24,19 @@ type Shown struct {
 	Text          string    `json:"text"` // the readings in words
 }
 
+// OfPool reports that a's subject is a PHP-FPM pool. Of a rule that these options do not have, which is another sidecar's, its
+// readings tell.
+func (o Options) OfPool(a queue.Alarm) bool {
+	rule, ok := o.rule(a.Rule)
+	if !ok {
+		for _, r := range a.Readings {
+			rule.FPMDown = rule.FPMDown || kind(r.Condition) == fpmDown
+			rule.Stalled = rule.Stalled || kind(r.Condition).ofTopic()
+		}
+	}
+	return rule.scope() == ofPools
+}
+
 // Look reads what the sidecars share, for commands and the dashboard.
 func Look(ctx context.Context, l Ledger) (Overview, error) {
 	b, err := readBook(ctx, l)
@@ -47,7 +60,7 @@ func Look(ctx context.Context, l Ledger) (Overview, error) {
 		}
 	}
 	for _, a := range b.list() {
-		shown := Shown{Alarm: a, State: "firing", Text: plain(a.Readings)}
+		shown := Shown{Alarm: a, State: "firing", Text: Plain(a.Readings)}
 		if !a.Over.IsZero() {
 			shown.State = "over"
 		}

@@ -88,8 +88,8 @@ func amount(condition string, v float64) string {
 // lasting writes a duration in full seconds.
 func lasting(d time.Duration) string { return d.Round(time.Second).String() }
 
-// plain writes readings for the log.
-func plain(readings []queue.AlarmReading) string {
+// Plain writes readings for the log.
+func Plain(readings []queue.AlarmReading) string {
 	lines := make([]string, 0, len(readings))
 	for _, r := range readings {
 		lines = append(lines, english.reading(r))

@@ -54,7 +54,7 @@ func (p *panel) Overview(ctx context.Context) (dash.Overview, error) {
 	history := p.pulse.History()
 	o := dash.Overview{
 		Now: p.now(round), Version: p.opts.Version, Instance: p.instance, Starting: g == nil, Stopping: stopping,
-		Minutes: slices.Concat([]dash.Minute{}, history.All), Alarms: p.alarms(p.now(round)),
+		Minutes: slices.Concat([]dash.Minute{}, history.All), Alarms: p.alarms(g, p.now(round)),
 		Topics: []dash.Topic{}, Pools: []dash.Pool{},
 	}
 	o.Sidecars = p.sidecars(ctx, o.Now)
@@ -72,23 +72,22 @@ func (p *panel) Overview(ctx context.Context) (dash.Overview, error) {
 }
 
 // alarms are those that fire, by this sidecar's look or another's.
-func (p *panel) alarms(now time.Time) []dash.Alarm {
+func (p *panel) alarms(g *generation, now time.Time) []dash.Alarm {
 	list := []dash.Alarm{}
 	for _, a := range p.alerts.State() {
 		if !a.Over.IsZero() {
 			continue
 		}
-		d := dash.Alarm{Rule: a.Rule, Topic: a.Subject, Since: a.Since, Muted: p.alerts.Silenced(a.Rule, a.Subject, now)}
-		for i, r := range a.Readings {
-			text := fmt.Sprintf("%s: %g, limit %g", r.Condition, r.Value, r.Limit)
-			if r.Why != "" {
-				text = r.Condition + ": " + p.mask.Text(r.Why)
-			}
-			if i > 0 {
-				text = "; " + text
-			}
-			d.Text += text
+		d := dash.Alarm{Rule: a.Rule, Topic: a.Subject, Since: a.Since, Muted: p.alerts.Silenced(a.Rule, a.Subject, now), Readings: []dash.Reading{}}
+		if g != nil && g.cfg.Alert.OfPool(a) {
+			d.Topic, d.Pool = "", a.Subject
 		}
+		masked := slices.Clone(a.Readings)
+		for i, r := range masked {
+			masked[i].Why = p.mask.Text(r.Why)
+			d.Readings = append(d.Readings, dash.Reading(masked[i]))
+		}
+		d.Text = alert.Plain(masked)
 		list = append(list, d)
 	}
 	return list

@@ -11,7 +11,7 @@ import (
 const (
 	chartWidth   = 360.0
 	chartHeight  = 130.0
-	chartLeft    = 38.0 // room for the numbers of the y axis
+	chartLeft    = 44.0 // room for the numbers of the y axis
 	chartRight   = 6.0
 	chartTop     = 8.0
 	chartBottom  = 18.0 // room for the times
@@ -32,6 +32,7 @@ type chart struct {
 	ID, Title, Desc string
 	Unit            string
 	Width, Height   float64
+	Left, Right     float64 // of the plot
 	Lines           []line
 	Bars            []bar
 	YTicks, XTicks  []tick
@@ -88,11 +89,21 @@ func (p plot) inWindow(minutes []Minute) (shown []Minute) {
 	return shown
 }
 
-// lines draws one line for each column.
+// lines draws one line for each column, of numbers.
 func (p plot) lines(id string, unit func(float64) string, minutes []Minute, columns ...column) chart {
 	minutes = p.inWindow(minutes)
+	return p.draw(id, scale{most: nice(highest(minutes, columns, false)), show: unit}, minutes, columns)
+}
+
+// times draws one line for each column, of lengths in seconds.
+func (p plot) times(id string, minutes []Minute, columns ...column) chart {
+	minutes = p.inWindow(minutes)
+	show := func(f float64) string { return length(p.words, Seconds(f).Duration()) }
+	return p.draw(id, scale{most: niceTime(highest(minutes, columns, false)), show: show}, minutes, columns)
+}
+
+func (p plot) draw(id string, s scale, minutes []Minute, columns []column) chart {
 	c := p.frame(id)
-	s := scale{most: nice(highest(minutes, columns, false)), show: unit}
 	for _, col := range columns {
 		c.Lines = append(c.Lines, line{Class: col.class, Path: p.path(minutes, col.value, s)})
 	}
@@ -125,7 +136,7 @@ func (p plot) stacks(id string, unit func(float64) string, minutes []Minute, col
 func (p plot) frame(id string) chart {
 	return chart{
 		ID: id, Title: p.words.t("chart." + id), Unit: p.words.t("chart." + id + ".unit"),
-		Width: chartWidth, Height: chartHeight,
+		Width: chartWidth, Height: chartHeight, Left: chartLeft, Right: chartWidth - chartRight,
 	}
 }
 
@@ -216,6 +227,20 @@ func nice(v float64) float64 {
 		}
 	}
 	return 10 * step
+}
+
+// niceTime is nice for seconds: it and its half are each said in one unit, which leaves them room beside the axis.
+func niceTime(v float64) float64 {
+	const minute, hour, day = 60, 60 * 60, 24 * 60 * 60
+	if v > 20*day {
+		return nice(v/day) * day
+	}
+	for _, most := range []float64{10, 20, 60, 2 * minute, 10 * minute, 20 * minute, hour, 2 * hour, 4 * hour, 10 * hour, 20 * hour, 2 * day, 4 * day, 10 * day, 20 * day} {
+		if v > 5 && v <= most {
+			return most
+		}
+	}
+	return nice(v)
 }
 
 // dot writes a coordinate.

@@ -147,7 +147,10 @@ func busy(n int) dash.Overview {
 			{Instance: "shop-web-2:815", Host: "shop-web-2", PID: 815, Version: "v1.3.2", Since: ago(9 * time.Hour), Seen: ago(2 * time.Second), State: dash.SidecarNotReady, Reasons: []string{`fpm pool "reports": connection refused`}, Topics: n, Memory: 38 << 20},
 			{Instance: "shop-web-3:99", Host: "shop-web-3", PID: 99, Version: "v1.3.2", Since: ago(9 * time.Hour), Seen: ago(4 * time.Minute), State: dash.SidecarLost, Topics: n},
 		},
-		Alarms:  []dash.Alarm{{Rule: "oldest_due > 60s", Topic: "order_timeout", Text: "order_timeout: the oldest due job has waited for 4 min 10 s", Since: ago(3 * time.Minute)}},
+		Alarms: []dash.Alarm{
+			{Rule: "oldest_due", Topic: "order_timeout", Text: "oldest due job waits for: 7m36s > 5m0s", Readings: []dash.Reading{{Condition: "oldest_due", Value: 455.55172, Limit: 300}}, Since: ago(3 * time.Minute)},
+			{Rule: "fpm_down", Pool: "reports", Text: "PHP-FPM is down: connection refused", Readings: []dash.Reading{{Condition: "fpm_down", Value: 1, Why: "connection refused"}}, Since: ago(4 * time.Minute)},
+		},
 		Minutes: wave(2400),
 	}
 	names := []string{"order_timeout", "send_sms", "invoice_pdf", "push_notice", "stock_sync", "coupon_expire", "refund_check", "mail", "report_daily", "image_thumb", "search_index", "webhook_out", "points_settle", "cart_remind", "audit_log"}

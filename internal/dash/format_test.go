@@ -84,6 +84,30 @@ func TestAxesEndAtARoundNumber(t *testing.T) {
 	}
 }
 
+// What the left of a chart has room for: eight characters, a Chinese one being two.
+func TestAxesOfTimesHaveLabelsThatFit(t *testing.T) {
+	for _, w := range []words{english, chinese} {
+		for v := 0.0006; v < 100*24*3600; v *= 1.07 {
+			p := plot{w, time.Date(2026, 11, 30, 8, 16, 0, 0, time.UTC), time.UTC}
+			c := p.times("oldest", []Minute{{At: p.now.Add(-time.Minute), OldestDue: Seconds(v)}}, column{"c-due", "chart.oldest.line", func(m Minute) float64 { return float64(m.OldestDue) }})
+			for _, tick := range c.YTicks {
+				wide := 0
+				for _, r := range tick.Label {
+					if wide++; r > 0x2e80 {
+						wide++
+					}
+				}
+				if wide > 8 {
+					t.Errorf("%s: an axis up to %v s has %q", w, v, tick.Label)
+				}
+			}
+			if most := niceTime(v); most < v || most > 5*v {
+				t.Errorf("an axis for %v s ends at %v s", v, most)
+			}
+		}
+	}
+}
+
 func TestAChartBreaksOffWhereMinutesAreMissingAndLeavesOldOnesOut(t *testing.T) {
 	now := time.Date(2026, 11, 30, 8, 16, 0, 0, time.UTC)
 	at := func(ago int) Minute { return Minute{At: now.Add(-time.Duration(ago) * time.Minute), In: 5} }

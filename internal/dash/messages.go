@@ -3,7 +3,7 @@ package dash
 import "maps"
 
 // messages are all texts of the pages. Where one alone is told otherwise in English, it has a second text, name.one.
-var messages = together(commonMessages, problemMessages, overviewMessages, topicMessages, jobMessages, actMessages)
+var messages = together(commonMessages, problemMessages, overviewMessages, topicMessages, jobMessages, actMessages, alarmMessages)
 
 func together(parts ...map[string]message) map[string]message {
 	all := map[string]message{}

@@ -208,6 +208,19 @@ func TestAllLinksAreRelativeToTheRootOfThePages(t *testing.T) {
 	}
 }
 
+func TestAnAlarmOfAPoolLeadsToThePoolsAndSaysItsReading(t *testing.T) {
+	page := get(t, busySource(3), writer, "").Body.String()
+	if strings.Contains(page, "topic?t=reports") || strings.Count(page, `<a href="sidecars#pools-h"><bdi>reports</bdi></a>`) != 2 {
+		t.Error("an alarm of a pool leads elsewhere than to the pools")
+	}
+	if !strings.Contains(page, "The oldest due job waits for 7 min 36 s, limit 5 min") || !strings.Contains(page, "PHP-FPM does not answer: connection refused") {
+		t.Error("an alarm does not say what was found")
+	}
+	if page := get(t, busySource(3), writer, "sidecars").Body.String(); !strings.Contains(page, `id="pools-h"`) {
+		t.Error("the pools have no such place")
+	}
+}
+
 func TestWhatTheSourceSaysAgainstAPageIsShownAsAPage(t *testing.T) {
 	tests := map[string]struct {
 		err  error

@@ -15,6 +15,8 @@ type Problem struct {
 	Count   int64     `json:"count,omitempty"`
 	Longest Seconds   `json:"longest_seconds,omitempty"`
 	Ages    []Seconds `json:"ages_seconds,omitempty"` // of Names, where that is what is wrong
+
+	Alarm *Alarm `json:"-"` // the one that it is; Overview has it, too
 }
 
 // Codes of problems.
@@ -45,7 +47,7 @@ const (
 	ProblemJobsLost   = "jobs_lost" // within a day
 	ProblemUnit       = "topics_unit"
 	ProblemUnreadable = "topics_unreadable"
-	ProblemAlarm      = "alarm" // Names are one rule and its topic
+	ProblemAlarm      = "alarm" // Names are one rule and its topic or pool
 )
 
 // redisFullFrom is from how many percent of maxmemory on Redis is nearly full.
@@ -209,7 +211,7 @@ func (o Overview) topicProblems() []Problem {
 func (o Overview) alarmProblems() (found []Problem) {
 	for _, a := range o.Alarms {
 		if !a.Muted {
-			found = append(found, Problem{Code: ProblemAlarm, Names: []string{a.Rule, a.Topic}, Text: a.Text})
+			found = append(found, Problem{Code: ProblemAlarm, Names: []string{a.Rule, cmp.Or(a.Topic, a.Pool)}, Text: a.Text, Alarm: &a})
 		}
 	}
 	return found

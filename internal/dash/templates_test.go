@@ -75,6 +75,7 @@ func closedSets() (names []string) {
 	add("sidecar.%s", SidecarRunning, SidecarNotReady, SidecarStopping, SidecarLost, SidecarUnread)
 	add("pause.for.%s", pauseFors...)
 	add("col.%s", topicColumns...)
+	add("alarm.%s", "backlog", "oldest_due", "dead", "dead_per_hour", "failed_share", "paused_for", "redis_latency", "stalled", "fpm_down", "redis_away")
 	add("mode.%s", "request", "worker")
 	add("search.try.%s", byPrefix, byText)
 	add("topic.none.%s", Keys...)

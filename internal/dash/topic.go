@@ -143,7 +143,6 @@ func (p plot) ofTopic(t Topic) []chart {
 	count := func(get func(Minute) int64) func(Minute) float64 {
 		return func(m Minute) float64 { return float64(get(m)) }
 	}
-	seconds := func(f float64) string { return length(p.words, Seconds(f).Duration()) }
 	var outcomes []column
 	for _, name := range OutcomeNames {
 		outcomes = append(outcomes, column{"o-" + name, "outcome." + name, count(func(m Minute) int64 { return m.Outcomes[name] })})
@@ -157,10 +156,10 @@ func (p plot) ofTopic(t Topic) []chart {
 			column{"c-due", "chart.waiting", count(func(m Minute) int64 { return m.Depths.Waiting() })},
 			column{"c-running", "chart.running", count(func(m Minute) int64 { return m.Depths.Running })},
 			column{"c-dead", "chart.dead", count(func(m Minute) int64 { return m.Depths.Dead })}),
-		p.lines("duration", seconds, t.Minutes,
+		p.times("duration", t.Minutes,
 			column{"c-p50", "chart.p50", func(m Minute) float64 { return float64(m.P50) }},
 			column{"c-p99", "chart.p99", func(m Minute) float64 { return float64(m.P99) }}),
-		p.lines("oldest", seconds, t.Minutes,
+		p.times("oldest", t.Minutes,
 			column{"c-due", "chart.oldest.line", func(m Minute) float64 { return float64(m.OldestDue) }}),
 	}
 }

@@ -219,11 +219,21 @@ const (
 	SidecarUnread   = "unread" // its heartbeat cannot be read: nothing else is known of it
 )
 
-// Alarm is a rule that fires.
+// Alarm is a rule that fires, for a topic, for a PHP-FPM pool, or, where it has neither, for Redis as a whole.
 type Alarm struct {
-	Rule  string    `json:"rule"`
-	Topic string    `json:"topic,omitempty"`
-	Text  string    `json:"text"` // as the webhook says it
-	Since time.Time `json:"since"`
-	Muted bool      `json:"silenced,omitempty"`
+	Rule     string    `json:"rule"`
+	Topic    string    `json:"topic,omitempty"`
+	Pool     string    `json:"fpm,omitempty"`
+	Text     string    `json:"text"` // as the log says it
+	Readings []Reading `json:"readings"`
+	Since    time.Time `json:"since"`
+	Muted    bool      `json:"silenced,omitempty"`
+}
+
+// Reading is what one condition of an alarm's rule was measured against.
+type Reading struct {
+	Condition string  `json:"condition"` // the rule's option, such as oldest_due
+	Value     float64 `json:"value"`     // jobs, seconds or a share; 1 for a condition that is so or not
+	Limit     float64 `json:"limit"`
+	Why       string  `json:"why,omitempty"` // for a condition that is so or not: in which way
 }
