@@ -14,7 +14,7 @@ type IncidentKind string
 const (
 	// IncidentLost: Redis came back from a restart with fewer jobs than it had, or was emptied: then its detail is [Emptied].
 	IncidentLost IncidentKind = "lost"
-	// IncidentUnit: jobs were promoted whose scores make sense in another unit only.
+	// IncidentUnit: jobs were promoted, or come next, whose scores make sense in another unit only.
 	IncidentUnit IncidentKind = "unit"
 	// IncidentUnreadable: texts that are no jobs went to dead.
 	IncidentUnreadable IncidentKind = "unreadable"

@@ -164,15 +164,20 @@ func (s *Scanner) notePressure(ctx context.Context, pressed bool) {
 
 // noteUnit warns, once, of a producer whose scores are no times in the topic's unit, and keeps when that was last.
 func (s *Scanner) noteUnit(ctx context.Context, p Promotion) {
-	looks := SuspectUnit(p.OldestScore, s.unit, p.Now)
+	score := p.OldestScore
+	looks := SuspectUnit(score, s.unit, p.Now)
+	if looks == "" { // what runs is well; what waits may be so far ahead that nobody will see it run
+		score = p.NextScore
+		looks = SuspectUnit(score, s.unit, p.Now)
+	}
 	if looks == "" {
 		return
 	}
 	s.incidents.Note(Incident{Kind: IncidentUnit, Topic: s.topic, Detail: looks})
 	if !s.warned {
 		s.warned = true
-		s.log.WarnContext(ctx, "scores do not look like the topic's score_unit: jobs run too early or too late",
-			"score", p.OldestScore, "score_unit", string(s.unit), "looks_like", looks)
+		s.log.WarnContext(ctx, "scores do not look like the topic's score_unit: jobs run too early, too late or never",
+			"score", score, "score_unit", string(s.unit), "looks_like", looks)
 	}
 }
 

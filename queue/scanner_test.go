@@ -90,6 +90,21 @@ func TestScoresInSecondsAreReportedOnce(t *testing.T) {
 	}
 }
 
+// No job of theirs is ever due, so that nothing but the pool's head tells of them.
+func TestScoresInMicrosecondsAreReportedOnceWithoutARun(t *testing.T) {
+	b := newBench(t, nil)
+	r := newRuns()
+	f := startFlow(t, b, nil, r.handler(done))
+	b.do(t, "ZADD", b.keys.Pool, b.nowMS(t)*1000, text("a"), b.nowMS(t)*1000+1e6, text("b"))
+	eventually(t, "the incident", func() bool { return len(f.incidents.List()) > 0 })
+	b.ready(t, text("well"))
+	eventually(t, "further looks", func() bool { return r.count() == 1 })
+	if list := f.incidents.List(); len(list) != 1 || list[0].Kind != queue.IncidentUnit || list[0].Detail != "us" || list[0].Topic != "mail" {
+		t.Errorf("incidents are %+v", list)
+	}
+	f.wantLogged(t, 1, "do not look like the topic's score_unit", "looks_like=us")
+}
+
 // C40
 func TestATopicInSecondsIsOnTimeAndStaysInSeconds(t *testing.T) {
 	seconds := func(o *queue.Options) { o.ScoreUnit = queue.Seconds }

@@ -22,7 +22,8 @@ func (s *Store) promote(ctx context.Context, m move) (Promotion, error) {
 	if p.Promoted < 0 {
 		return Promotion{Now: p.Now, Backpressure: true}, nil
 	}
-	p.Next = s.due(reply.text(2))
+	p.NextScore = reply.text(2)
+	p.Next = s.due(p.NextScore)
 	p.OldestScore = reply.text(4)
 	for i := 3; i+1 < len(reply); i += 2 {
 		p.Due = append(p.Due, Due{Text: reply.text(i), At: s.due(reply.text(i + 1))})

@@ -64,6 +64,10 @@ type Promotion struct {
 	// OldestScore is the lowest score promoted, as Redis prints it; "" when none was.
 	// It shows a producer that writes another unit than score_unit says.
 	OldestScore string
+
+	// NextScore is the lowest score left, likewise; "" when none is. Of a unit that is too small for the topic's no job is
+	// ever due, so only this shows it.
+	NextScore string
 }
 
 // Renewal asks for a claim's lease to be moved from Held to Next.

@@ -123,7 +123,7 @@ var problemMessages = map[string]message{
 	"problem.jobs_lost.do":          {"Restore them from a copy, or have producers send them anew, and let Redis keep its data: sidecar doctor. This stays for a day.", "请从备份恢复或让生产者重新发送，并启用持久化：运行 sidecar doctor。此提示保留一天。"},
 	"problem.topics_unit":           {"Jobs of %s topics were due in another unit than score_unit says:", "%s 个主题的到期时间单位与 score_unit 不符："},
 	"problem.topics_unit.one":       {"Jobs of one topic were due in another unit than score_unit says:", "1 个主题的到期时间单位与 score_unit 不符："},
-	"problem.topics_unit.do":        {"They ran too early or too late. Mend the producer, or score_unit. This stays for a day.", "任务执行过早或过晚。请修正生产者或 score_unit。此提示保留一天。"},
+	"problem.topics_unit.do":        {"They run too early, too late or never. Mend the producer, or score_unit. This stays for a day.", "任务执行过早、过晚或永不执行。请修正生产者或 score_unit。此提示保留一天。"},
 	"problem.topics_unreadable":     {"Texts that are no jobs came into %s topics, and went to dead:", "%s 个主题收到无法识别的内容，已成为死信："},
 	"problem.topics_unreadable.one": {"Texts that are no jobs came into one topic, and went to dead:", "1 个主题收到无法识别的内容，已成为死信："},
 	"problem.topics_unreadable.do":  {"Find the producer that writes such. This stays for a day.", "请查明是哪个生产者写入的。此提示保留一天。"},

@@ -91,7 +91,7 @@ func checkIncidents(all *findings, f Facts) {
 			}
 			all.say("jobs-lost", where, "%s %d of its %s: %s", how, i.Count, plural.Of(i.Of, "job", "jobs"), at)
 		case queue.IncidentUnit:
-			all.say("key-unit", where, "jobs were due in %s: they ran too early or too late; the last time %s", cmp.Or(unitNames[i.Detail], i.Detail), at).as(Warning)
+			all.say("key-unit", where, "jobs were due in %s: they run too early, too late or never; the last time %s", cmp.Or(unitNames[i.Detail], i.Detail), at).as(Warning)
 		case queue.IncidentUnreadable:
 			all.say("text-unreadable", where, "%s no job, and went to dead; the last one %s: %s", plural.Of(i.Count, "text was", "texts were"), at, i.Detail).
 				as(Warning).do("find the producer that writes such; sidecar dead list %s has them", i.Topic)
