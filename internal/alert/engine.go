@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,6 +33,7 @@ type Engine struct {
 	opts      Options
 	own       *Memory // of what no Redis can be told
 	pending   map[string]*pending
+	unwritten bool // the last look had alarms that could not be written down, as the log was told
 	topics    map[string]*history
 	couriers  sync.WaitGroup
 	apart     string // what keeps this process from sharing alarms, as the log was told
@@ -90,6 +92,7 @@ func (e *Engine) Tick(ctx context.Context, o Options, shared Ledger, s Snapshot)
 		}
 	}
 	maps.DeleteFunc(e.pending, func(field string, _ *pending) bool { return !looked[field] })
+	e.unwritten = slices.ContainsFunc(round.books(), func(of *book) bool { return of.fault != 0 })
 	for _, of := range round.books() {
 		e.tidy(ctx, of)
 		state = append(state, of.list()...)
@@ -269,7 +272,7 @@ func (e *Engine) look(ctx context.Context, of *book, r Rule, subject string, s S
 		return old // each would wait as long as the one before it
 	}
 	if err := of.swap(ctx, field, next); err != nil {
-		if of.fault == 0 {
+		if of.fault == 0 && !e.unwritten {
 			e.log.WarnContext(ctx, "an alarm cannot be written down, others maybe neither", "rule", r.Name, "subject", subject, "error", err)
 		}
 		of.fault = queue.FaultOf(err)

@@ -125,6 +125,25 @@ func TestALookGivesUpAtTheFirstChangeThatRedisDoesNotAnswer(t *testing.T) {
 	}
 }
 
+// A Redis that is full may be so for hours, and each look tries anew.
+func TestThatAlarmsCannotBeWrittenDownIsSaidOnceUntilTheyCan(t *testing.T) {
+	w := newWorld(t, newReceiver(t), alert.JSON, backlogRule())
+	ledger := &faulty{Ledger: w.ledger, change: io.ErrUnexpectedEOF}
+	w.ledger = ledger
+	s := w.sidecar("a")
+	s.backlog(2000)
+	for i := range 2 {
+		ledger.change, ledger.swaps = io.ErrUnexpectedEOF, 0
+		w.pass(5*time.Minute, s)
+		if n := strings.Count(w.log.String(), "cannot be written down"); n != i+1 || ledger.swaps < 3 {
+			t.Errorf("said it %d times of %d tries, want %d", n, ledger.swaps, i+1)
+		}
+		ledger.change = nil
+		w.pass(time.Minute, s)
+		s.backlog(0)
+	}
+}
+
 func TestWhatWasToldOfManyAlarmsIsWrittenDownByOneReading(t *testing.T) {
 	r := newReceiver(t)
 	w := newWorld(t, r, alert.JSON, backlogRule())
