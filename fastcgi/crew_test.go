@@ -78,7 +78,7 @@ func TestPermitsFollowTheWorkers(t *testing.T) {
 	check("others have all slots: one claim, for which somebody gives way", 1)
 	c.slots = &waiter{}
 	check("nobody does so far", 0)
-	c.slots, c.topic.gate.reason = nil, errNotSeen
+	c.slots, c.topic.gate.reason = nil, ErrNotSeen
 	check("the gate is shut", 0)
 }
 

@@ -2,8 +2,8 @@ package fastcgi
 
 import "errors"
 
-// errNotSeen is why a gate is shut at first.
-var errNotSeen = errors.New("not seen yet")
+// ErrNotSeen is why a gate is shut at first. It is no fault: somebody looks, and a look that fails gives another reason.
+var ErrNotSeen = errors.New("being looked at, not seen yet")
 
 // gate says whether jobs may start. It begins shut: nothing is claimed for an FPM or a handler that nobody has
 // seen. Guarded by Pool.mu.
@@ -15,7 +15,7 @@ type gate struct {
 	trial   bool   // one job may run although it is shut
 }
 
-func newGate() gate { return gate{reason: errNotSeen} }
+func newGate() gate { return gate{reason: ErrNotSeen} }
 
 func (g *gate) open() bool { return g.reason == nil }
 

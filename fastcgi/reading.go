@@ -1,6 +1,9 @@
 package fastcgi
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // pageStands is for how long a status page tells how the pool stands: whoever looks at the metrics or takes the pulse has it read
 // more often, while the gate is open.
@@ -23,6 +26,9 @@ type Reading struct {
 // Reading returns how the pool stands, without asking PHP-FPM.
 func (p *Pool) Reading() Reading {
 	r := Reading{Down: p.Health()}
+	if errors.Is(r.Down, ErrNotSeen) { // no fault; the first look takes two seconds at most
+		r.Down = nil
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r.Slots, r.Children, r.Used = p.limit, p.children, p.used

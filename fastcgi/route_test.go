@@ -87,7 +87,7 @@ func TestADoubtInARouteEnds(t *testing.T) {
 	topic := topics[0]
 	a, b := topic.routes.byType["a"], topic.routes.byType["b"]
 	refuse := func() {
-		topic.doubts(errNotSeen, b)
+		topic.doubts(ErrNotSeen, b)
 		topic.admit()
 	}
 	state := func(what string, open bool) {

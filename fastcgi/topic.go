@@ -155,7 +155,7 @@ func (t *Topic) Try(ctx context.Context, job compat.Job) Result {
 func (t *Topic) Health() error {
 	t.pool.mu.Lock()
 	defer t.pool.mu.Unlock()
-	if !t.pool.gate.open() && errors.Is(t.gate.reason, errNotSeen) {
+	if !t.pool.gate.open() && errors.Is(t.gate.reason, ErrNotSeen) {
 		return nil
 	}
 	return t.gate.reason

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
+	"sidecar/fastcgi"
 	"sidecar/internal/config"
 	"sidecar/internal/dash"
 	"sidecar/queue"
@@ -103,6 +105,20 @@ func (p *panel) differ(g *generation, now time.Time) (list []dash.Difference) {
 	return list
 }
 
+// faultsFirst puts what is only being looked at behind what is wrong, and says whether there is nothing else.
+func faultsFirst(reasons []string) (sorted []string, looking bool) {
+	faults := 0
+	for _, r := range reasons {
+		if strings.HasSuffix(r, fastcgi.ErrNotSeen.Error()) {
+			sorted = append(sorted, r)
+			continue
+		}
+		sorted = slices.Insert(sorted, faults, r)
+		faults++
+	}
+	return sorted, faults == 0
+}
+
 func sidecarOf(b queue.Heartbeat, now time.Time) dash.Sidecar {
 	s := dash.Sidecar{
 		Instance: b.Instance, Host: b.Host, PID: b.PID, Version: b.Version, Since: b.Started, Seen: b.At,
@@ -117,6 +133,7 @@ func sidecarOf(b queue.Heartbeat, now time.Time) dash.Sidecar {
 		s.State = dash.SidecarStopping
 	case len(b.Reasons) > 0:
 		s.State = dash.SidecarNotReady
+		s.Reasons, s.Looking = faultsFirst(b.Reasons)
 	}
 	return s
 }

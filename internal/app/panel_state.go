@@ -1,10 +1,12 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"sidecar/fastcgi"
 	"sidecar/internal/dash"
 	"sidecar/queue"
 )
@@ -29,7 +31,9 @@ func (p *panel) stateOf(t *topic, cfg queue.Options, round depthsRound) dash.Sta
 	if err := t.notWaiting(); err != nil {
 		s.Trouble = append(s.Trouble, err.Error())
 	}
-	if err := t.fpm.ShutReason(); err != nil {
+	if err := t.fpm.ShutReason(); errors.Is(err, fastcgi.ErrNotSeen) {
+		s.Looking = true
+	} else if err != nil {
 		s.Shut = append(s.Shut, err.Error())
 	}
 	health := t.consumer.Health()

@@ -13,7 +13,7 @@ type Busy struct {
 func (t Topic) AllBusy() *Busy {
 	workers := t.Workers * t.Sidecars
 	s := t.State
-	held := s.Paused != nil || s.Breaker != nil || len(s.Shut) > 0 || s.Stalled != "" || s.Throttled != ""
+	held := s.Paused != nil || s.Breaker != nil || len(s.Shut) > 0 || s.Looking || s.Stalled != "" || s.Throttled != ""
 	if held || !stage.AllBusy(workers, t.Depths.Running, t.Depths.Waiting()) {
 		return nil
 	}

@@ -238,6 +238,7 @@ var overviewMessages = map[string]message{
 	"state.unknown":          {"not read", "读取失败"},
 	"state.unknown.long":     {"Redis does not tell about this topic.", "无法从 Redis 读取该主题。"},
 	"state.stalled":          {"stalled", "停滞"},
+	"state.looking":          {"being looked at", "检查中"},
 	"state.shut":             {"gate shut", "闸门关闭"},
 	"state.trouble":          {"refused", "被拒"},
 	"state.unconsumed":       {"not consumed", "无人消费"},

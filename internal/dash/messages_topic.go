@@ -151,6 +151,8 @@ var jobMessages = map[string]message{
 	"do.breaker":      {"Mend what they all say. A job is tried now and then; one success ends the break.", "修复共同的错误。系统会定期试探，成功一次即恢复。"},
 	"why.shut":        {"The topic's code cannot be reached through PHP-FPM.", "无法通过 PHP-FPM 执行该主题的代码。"},
 	"do.shut":         {"Mend what it says; the topic goes on by itself within seconds, and no try is counted.", "按提示修复，几秒内自动恢复，不计重试。"},
+	"why.looking":     {"Whether PHP-FPM reaches the topic's code is being looked at.", "正在检查 PHP-FPM 能否执行该主题的代码。"},
+	"do.looking":      {"Nothing is to be done: it goes on by itself, within seconds, or half a minute where PHP-FPM is busy.", "无需处理：几秒内自动继续；PHP-FPM 繁忙时约需半分钟。"},
 	"why.stalled":     {"The topic stands still, and nothing says why.", "主题停滞，原因不明。"},
 	"do.stalled":      {"Restart the sidecar if that lasts, and keep its log.", "若持续，请重启 sidecar 并保留日志。"},
 	"why.trouble":     {"Redis refuses what the topic needs.", "Redis 拒绝了该主题所需的操作。"},

@@ -132,7 +132,9 @@ func (o Overview) sidecarProblems() (found []Problem) {
 		case SidecarLost:
 			lost.Names = append(lost.Names, s.Instance)
 		case SidecarNotReady:
-			unready.add(s.Instance, first(s.Reasons))
+			if !s.Looking {
+				unready.add(s.Instance, first(s.Reasons))
+			}
 			alive++
 		default:
 			alive++

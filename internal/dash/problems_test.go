@@ -28,9 +28,13 @@ func TestWhatIsWrongIsToldTheGravestFirstAndItsConsequencesAreNot(t *testing.T) 
 	}{
 		"nothing":                    {func(*dash.Overview) {}, nil},
 		"pool down, its topics shut": {func(o *dash.Overview) { o.Pools[0].Down = "refused"; o.Topics[0].State.Shut = []string{"refused"} }, []string{"pool_down"}},
-		"script missing":             {func(o *dash.Overview) { o.Topics[0].State.Shut = []string{"no such file"} }, []string{"topics_shut"}},
-		"late, and takes a break":    {func(o *dash.Overview) { o.Topics[0].State.Breaker = &dash.Breaker{}; o.Topics[0].OldestDue = 61 }, []string{"topics_late", "topics_breaker"}},
-		"paused is meant to wait":    {func(o *dash.Overview) { o.Topics[0].State.Paused = &dash.Paused{By: "a"}; o.Topics[0].OldestDue = 61 }, []string{"topics_paused"}},
+		"looked at after a reload": {func(o *dash.Overview) {
+			o.Topics[0].State.Looking = true
+			o.Sidecars[0].State, o.Sidecars[0].Looking = dash.SidecarNotReady, true
+		}, nil},
+		"script missing":          {func(o *dash.Overview) { o.Topics[0].State.Shut = []string{"no such file"} }, []string{"topics_shut"}},
+		"late, and takes a break": {func(o *dash.Overview) { o.Topics[0].State.Breaker = &dash.Breaker{}; o.Topics[0].OldestDue = 61 }, []string{"topics_late", "topics_breaker"}},
+		"paused is meant to wait": {func(o *dash.Overview) { o.Topics[0].State.Paused = &dash.Paused{By: "a"}; o.Topics[0].OldestDue = 61 }, []string{"topics_paused"}},
 		"so is a pause window": {func(o *dash.Overview) {
 			o.Topics[0].State.Paused = &dash.Paused{Window: "02:00-04:00"}
 			o.Topics[0].OldestDue = 61
@@ -98,6 +102,7 @@ func TestAJobSaysWhyItDoesNotRun(t *testing.T) {
 		"runs, unknown how":    {dash.JobView{Row: dash.JobRow{Key: dash.KeyRunning}}, []string{"runs"}},
 		"due under pressure":   {dash.JobView{Row: dash.JobRow{Key: dash.KeyPool, Due: ago(time.Hour)}, State: dash.State{Backpressure: true}}, []string{"pressed", "due"}},
 		"ready under pressure": {dash.JobView{Row: dash.JobRow{Key: dash.KeyReady}, State: dash.State{Backpressure: true, Throttled: "1/s"}}, []string{"throttled", "ready"}},
+		"ready, looked at":     {dash.JobView{Row: dash.JobRow{Key: dash.KeyReady}, State: dash.State{Looking: true}}, []string{"looking", "ready"}},
 		"ready, paused":        {dash.JobView{Row: dash.JobRow{Key: dash.KeyReady}, State: paused}, []string{"unconsumed", "paused", "ready"}},
 		"ready, in a window":   {dash.JobView{Row: dash.JobRow{Key: dash.KeyReady}, State: dash.State{Paused: &dash.Paused{Window: "02:00-04:00"}}}, []string{"window", "ready"}},
 		"ready, all of it":     {dash.JobView{Row: dash.JobRow{Key: dash.KeyReady}, State: dash.State{Breaker: &dash.Breaker{}, Shut: []string{"a"}, Trouble: []string{"b"}, Stalled: "c"}}, []string{"breaker", "shut", "trouble", "stalled", "ready"}},

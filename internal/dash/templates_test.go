@@ -67,7 +67,7 @@ func closedSets() (names []string) {
 	add("problem.%s", problems...)
 	add("problem.%s.do", problems...)
 	whys := []string{
-		WhyFailed, WhyUnreadable, WhyNever, WhyBeyond, WhyRuns, WhyOld, WhyOrphan, WhyLeaseOver, WhyRetry, WhyNotDue, WhyDue, WhyReady, WhyPaused, WhyWindow, WhyBreaker, WhyShut, WhyStalled,
+		WhyFailed, WhyUnreadable, WhyNever, WhyBeyond, WhyRuns, WhyOld, WhyOrphan, WhyLeaseOver, WhyRetry, WhyNotDue, WhyDue, WhyReady, WhyPaused, WhyWindow, WhyBreaker, WhyShut, WhyLooking, WhyStalled,
 		WhyTrouble, WhyUnconsumed, WhyPressed, WhyThrottled,
 	}
 	add("why.%s", whys...)

@@ -102,6 +102,7 @@ type State struct {
 	Paused       *Paused  `json:"paused,omitempty"`
 	Breaker      *Breaker `json:"breaker,omitempty"`
 	Shut         []string `json:"shut,omitempty"`    // why its gate is shut, or its pool's
+	Looking      bool     `json:"looking,omitempty"` // whether PHP-FPM reaches its code is being looked at for the first time: nothing starts until then
 	Stalled      string   `json:"stalled,omitempty"` // why it is thought to be stalled
 	Trouble      []string `json:"trouble,omitempty"` // what Redis refuses it
 	Backpressure bool     `json:"backpressure,omitempty"`
@@ -204,6 +205,7 @@ type Sidecar struct {
 	Seen     time.Time `json:"seen"`  // its last heartbeat
 	State    string    `json:"state"` // SidecarRunning …
 	Reasons  []string  `json:"reasons,omitempty"`
+	Looking  bool      `json:"looking,omitempty"` // not ready, and all that is said is that something is being looked at for the first time
 	Topics   int       `json:"topics"`
 	InHand   int       `json:"in_hand"`
 	Memory   int64     `json:"memory_bytes,omitempty"`

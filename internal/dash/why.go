@@ -33,6 +33,7 @@ const (
 	WhyWindow     = "window"  // by a pause window
 	WhyBreaker    = "breaker"
 	WhyShut       = "shut"
+	WhyLooking    = "looking"
 	WhyStalled    = "stalled"
 	WhyTrouble    = "trouble"
 	WhyUnconsumed = "unconsumed"
@@ -103,6 +104,9 @@ func (s State) why(key string) (reasons []Reason) {
 	}
 	if s.Breaker != nil {
 		reasons = append(reasons, Reason{Code: WhyBreaker, Text: s.Breaker.Error, N: int64(s.Breaker.Failures)})
+	}
+	if s.Looking {
+		reasons = append(reasons, Reason{Code: WhyLooking})
 	}
 	for _, text := range s.Shut {
 		reasons = append(reasons, Reason{Code: WhyShut, Text: text})

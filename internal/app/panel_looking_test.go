@@ -1,0 +1,46 @@
+package app
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sidecar/fastcgi"
+	"sidecar/internal/dash"
+	"sidecar/internal/testenv"
+	"sidecar/queue"
+)
+
+func TestWhatIsLookedAtForTheFirstTimeIsNoFault(t *testing.T) {
+	looked, missing := queue.TopicReason("mail", fastcgi.ErrNotSeen), queue.TopicReason("sms", errors.New("no such file"))
+	now := time.Now()
+	s := sidecarOf(queue.Heartbeat{Started: now, At: now, Reasons: []string{looked}}, now)
+	if s.State != dash.SidecarNotReady || !s.Looking {
+		t.Errorf("a sidecar that looks is %+v", s)
+	}
+	s = sidecarOf(queue.Heartbeat{Started: now, At: now, Reasons: []string{looked, missing}}, now)
+	if want := []string{missing, looked}; s.Looking || !slices.Equal(s.Reasons, want) {
+		t.Errorf("it says %q, want %q", s.Reasons, want)
+	}
+}
+
+func TestATopicIsLookedAtUntilALookHasFailed(t *testing.T) {
+	a, _, _ := heralded(t)
+	g, p := a.generation(), &panel{app: a}
+	testenv.Poll(t, 10*time.Second, "a look to fail", func() bool {
+		state := p.stateOf(g.topics[0], g.cfg.Topics[0].Queue, depthsRound{})
+		return !state.Looking && len(state.Shut) == 1
+	})
+	_, opts := deadPools(t)
+	pool := fastcgi.NewPool(opts["default"], a.log, fastcgi.NewMetrics(prometheus.NewRegistry(), nil, nil)) // nobody runs it: nobody looks
+	fresh := &topic{name: "mail", fpm: pool.NewTopic(g.cfg.Topics[0].FPM), consumer: g.topics[0].consumer}
+	if state := p.stateOf(fresh, g.cfg.Topics[0].Queue, depthsRound{}); !state.Looking || len(state.Shut) > 0 {
+		t.Errorf("before the first look the state is %+v", state)
+	}
+	if r := pool.Reading(); r.Down != nil {
+		t.Errorf("before the first look the pool is down: %v", r.Down)
+	}
+}
