@@ -216,7 +216,7 @@ func explainDial(to address, err error) error {
 	case errors.Is(err, syscall.EACCES):
 		return fmt.Errorf("%w: listen.owner, listen.group and listen.mode of the FPM pool must admit uid %d, gid %d", err, os.Geteuid(), os.Getegid())
 	case errors.Is(err, syscall.EAGAIN):
-		return fmt.Errorf("%w: FPM's backlog is full", err)
+		return fmt.Errorf("%w: "+backlogFull, err)
 	case errors.Is(err, syscall.ENOENT):
 		return fmt.Errorf("%w: php-fpm is not running, or listens elsewhere", err)
 	case errors.Is(err, syscall.ECONNREFUSED):

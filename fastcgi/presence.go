@@ -2,8 +2,10 @@ package fastcgi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 )
 
@@ -108,10 +110,21 @@ func (p *Pool) waited() time.Duration {
 	return time.Since(oldest)
 }
 
+// errNoChild reports that FPM takes connections and none of its children a job.
+var errNoChild = errors.New("no child took the job")
+
+// backlogFull ends what is said of a dial that FPM had no room for.
+const backlogFull = "FPM's backlog is full"
+
+// IsFull reports that reason, one of a pool's as people are told it, is that PHP-FPM has no free worker, and not that it does not answer.
+func IsFull(reason string) bool {
+	return strings.Contains(reason, errNoChild.Error()) || strings.HasSuffix(reason, backlogFull)
+}
+
 // noChild says what it means that jobs have waited in vain.
 func noChild(waited time.Duration) error {
-	return fmt.Errorf("no child took the job within %s: php-fpm hangs, all its children are busy, or what listens there is not php-fpm",
-		waited.Round(time.Second))
+	return fmt.Errorf("%w within %s: php-fpm hangs, all its children are busy, or what listens there is not php-fpm",
+		errNoChild, waited.Round(time.Second))
 }
 
 // sent notes that r, a run or a resident, waits for its hello. Where there is none it does not wait.

@@ -30,8 +30,12 @@ type AlarmReading struct {
 	Condition string  `json:"condition"`
 	Value     float64 `json:"value"` // jobs, seconds or a share; 1 for a condition that is so or not
 	Limit     float64 `json:"limit"`
-	Why       string  `json:"why,omitempty"` // for a condition that is so or not: in which way
+	Why       string  `json:"why,omitempty"`   // for a condition that is so or not: in which way
+	Cause     string  `json:"cause,omitempty"` // which of several it is, where the condition has them: CauseFull
 }
+
+// CauseFull is the cause of fpm_down where PHP-FPM runs and has no free worker.
+const CauseFull = "full"
 
 // Silence says that nobody is to be told of a rule's, topic's or pool's alarms for a while.
 type Silence struct {

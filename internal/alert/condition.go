@@ -150,7 +150,11 @@ func (r Rule) judge(subject string, s Snapshot, fires bool) (verdict, []queue.Al
 		case known:
 			v = clear
 		}
-		readings = append(readings, queue.AlarmReading{Condition: string(c.kind), Value: value, Limit: c.limit, Why: why})
+		reading := queue.AlarmReading{Condition: string(c.kind), Value: value, Limit: c.limit, Why: why}
+		if c.kind == fpmDown && pool.Full {
+			reading.Cause = queue.CauseFull
+		}
+		readings = append(readings, reading)
 	}
 	return v, readings
 }

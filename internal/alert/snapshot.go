@@ -37,6 +37,7 @@ type Topic struct {
 // Pool is how an FPM pool was found.
 type Pool struct {
 	Down string // why its jobs do not run; "" = they do
+	Full bool   // it runs, and has no free worker
 }
 
 // window is what a stretch of time had.

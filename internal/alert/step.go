@@ -38,7 +38,7 @@ func step(old *queue.Alarm, s sight, now time.Time) *queue.Alarm {
 		return setBack(*old, now)
 	case !old.Over.IsZero():
 		return stepOver(*old, s, now)
-	case s.holds && now.Sub(old.Seen) >= s.rule.RecoverAfter/4:
+	case s.holds && (now.Sub(old.Seen) >= s.rule.RecoverAfter/4 || cause(old.Readings) != cause(s.readings)):
 		next := *old
 		next.Seen, next.By, next.Readings, next.Severity = now, s.by, s.readings, s.rule.Severity
 		return &next
@@ -51,6 +51,16 @@ func step(old *queue.Alarm, s sight, now time.Time) *queue.Alarm {
 		return &next
 	}
 	return old
+}
+
+// cause is the first that readings name.
+func cause(readings []queue.AlarmReading) string {
+	for _, r := range readings {
+		if r.Cause != "" {
+			return r.Cause
+		}
+	}
+	return ""
 }
 
 // aheadMost is how far ahead of now a time may be that another sidecar wrote since now was read.

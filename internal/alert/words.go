@@ -18,6 +18,7 @@ type words struct {
 	since, after, more string
 	by                 string // %s = which sidecar
 	trial              string
+	full               string // fpmDown where PHP-FPM runs
 }
 
 var english = words{
@@ -27,11 +28,12 @@ var english = words{
 	conditions: map[kind]string{
 		backlog: "jobs due and ready", oldestDue: "oldest due job waits for", dead: "dead jobs",
 		deadPerHour: "new dead jobs within an hour", failedShare: "share of failed runs", pausedFor: "paused for",
-		redisLatency: "Redis answers after", stalled: "jobs do not run", fpmDown: "PHP-FPM is down", redisAway: "Redis is away",
+		redisLatency: "Redis answers after", stalled: "jobs do not run", fpmDown: "PHP-FPM does not answer", redisAway: "Redis is away",
 	},
 	since: "since %s", after: "lasted %s", more: "and %d more: sidecar alert list",
 	by:    "seen by sidecar %s",
 	trial: "A test message. Nothing is wrong.",
+	full:  "PHP-FPM has no free worker (give it more children, or find the slow scripts)",
 }
 
 var chinese = words{
@@ -41,11 +43,12 @@ var chinese = words{
 	conditions: map[kind]string{
 		backlog: "积压任务（到期与就绪）", oldestDue: "最早到期任务已等待", dead: "死信数",
 		deadPerHour: "一小时内新增死信", failedShare: "失败率", pausedFor: "已暂停",
-		redisLatency: "Redis 响应耗时", stalled: "任务不执行", fpmDown: "PHP-FPM 不可用", redisAway: "Redis 不可用",
+		redisLatency: "Redis 响应耗时", stalled: "任务不执行", fpmDown: "PHP-FPM 没有响应", redisAway: "Redis 不可用",
 	},
 	since: "开始于 %s", after: "持续 %s", more: "另有 %d 条：sidecar alert list",
 	by:    "由 sidecar %s 发现",
 	trial: "这是一条测试消息，一切正常。",
+	full:  "PHP-FPM 没有空闲进程（请增加子进程，或排查慢脚本）",
 }
 
 func wordsOf(language string) words {
@@ -58,6 +61,9 @@ func wordsOf(language string) words {
 // reading says what a condition was measured against.
 func (w words) reading(r queue.AlarmReading) string {
 	name := w.conditions[kind(r.Condition)]
+	if r.Cause == queue.CauseFull {
+		name = w.full
+	}
 	if kind(r.Condition).flag() {
 		return strings.TrimSuffix(name+": "+short(r.Why), ": ")
 	}

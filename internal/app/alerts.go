@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"sidecar/fastcgi"
 	"sidecar/internal/alert"
 	"sidecar/queue"
 )
@@ -54,7 +55,7 @@ func (g *generation) sample(ctx context.Context, m *queue.Metrics, others []queu
 	for name, pool := range g.pools {
 		p := alert.Pool{}
 		if err := pool.Health(); err != nil {
-			p.Down = err.Error()
+			p.Down, p.Full = err.Error(), fastcgi.IsFull(err.Error())
 		}
 		s.Pools[name] = p
 	}

@@ -34,7 +34,7 @@ func TestAnAlarmOfAPoolIsNoneOfATopic(t *testing.T) {
 		if len(got) != 2 {
 			t.Fatalf("%d alarms, want 2", len(got))
 		}
-		if d := got[0]; d.Topic != "" || d.Pool != "default" || d.Text != "PHP-FPM is down: refused" || len(d.Readings) != 1 {
+		if d := got[0]; d.Topic != "" || d.Pool != "default" || d.Text != "PHP-FPM does not answer: refused" || len(d.Readings) != 1 {
 			t.Errorf("of the pool there is %+v", d)
 		}
 		if d := got[1]; d.Topic != "mail" || d.Pool != "" || d.Text != "oldest due job waits for: 7m36s > 5m0s" || d.Readings[0].Value != 455.551 {

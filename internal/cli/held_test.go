@@ -87,6 +87,10 @@ func TestStatusTellsWhatKeepsTheSidecarsFromRunningATopic(t *testing.T) {
 	if strings.Contains(table, "mail.php") || strings.Count(table, "connection refused") != 1 || strings.Contains(table, "that it lives") {
 		t.Errorf("a cause is told twice, or of a topic that it has not:\n%s", table)
 	}
+	beat("web1", `,"topics":["order_timeout"],"reasons":["fpm pool \"default\": no child took the job within 12s: php-fpm hangs"]`)
+	if table := s.verb(0, nil, "status"); !strings.Contains(table, "fpm full on web1") || strings.Contains(table, "no fpm") {
+		t.Errorf("a pool without a free worker is told as\n%s", table)
+	}
 	beat("web1", `,"topics":["order_timeout","mail"],"reasons":["topic \"mail\": no such file: /srv/mail.php"]`)
 	beat("web2", `,"topics":["order_timeout","mail","send_sms"],"stopping":true`)
 	table = s.verb(0, nil, "status")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"sidecar/fastcgi"
 	"sidecar/internal/config"
 	"sidecar/queue"
 )
@@ -47,10 +48,19 @@ func unfitOn(living []queue.Heartbeat, t config.Topic) (on []heldOn, unserved bo
 func (h held) unfitMark() string {
 	for _, kind := range []string{unfitFPM, unfitTopic, unfitStopping} {
 		if on := h.hostsOn(kind); on != "" {
-			return map[string]string{unfitFPM: "no fpm", unfitTopic: "not ready", unfitStopping: "stopping"}[kind] + on
+			word := map[string]string{unfitFPM: "no fpm", unfitTopic: "not ready", unfitStopping: "stopping"}[kind]
+			if kind == unfitFPM && h.fpmFull() {
+				word = "fpm full"
+			}
+			return word + on
 		}
 	}
 	return ""
+}
+
+// fpmFull reports that where the pool runs no jobs it is for want of free workers.
+func (h held) fpmFull() bool {
+	return !slices.ContainsFunc(h.Sidecars, func(on heldOn) bool { return on.Kind == unfitFPM && !fastcgi.IsFull(on.Reason) })
 }
 
 // unfitLines say why, each cause once: a pool's is that of many topics.

@@ -149,7 +149,7 @@ func busy(n int) dash.Overview {
 		},
 		Alarms: []dash.Alarm{
 			{Rule: "oldest_due", Topic: "order_timeout", Text: "oldest due job waits for: 7m36s > 5m0s", Readings: []dash.Reading{{Condition: "oldest_due", Value: 455.55172, Limit: 300}}, Since: ago(3 * time.Minute)},
-			{Rule: "fpm_down", Pool: "reports", Text: "PHP-FPM is down: connection refused", Readings: []dash.Reading{{Condition: "fpm_down", Value: 1, Why: "connection refused"}}, Since: ago(4 * time.Minute)},
+			{Rule: "fpm_down", Pool: "reports", Text: "PHP-FPM does not answer: connection refused", Readings: []dash.Reading{{Condition: "fpm_down", Value: 1, Why: "connection refused"}}, Since: ago(4 * time.Minute)},
 		},
 		Minutes: wave(2400),
 	}

@@ -9,6 +9,9 @@ import (
 // readingText says what a condition was found at. What newer sidecars may look at is shown as it came.
 func readingText(w words, r Reading) string {
 	name := "alarm." + r.Condition
+	if r.Condition == "fpm_down" && r.Cause == "full" {
+		name = "alarm.fpm_full"
+	}
 	if _, there := messages[name]; there {
 		name = w.t(name)
 	} else {

@@ -237,5 +237,6 @@ type Reading struct {
 	Condition string  `json:"condition"` // the rule's option, such as oldest_due
 	Value     float64 `json:"value"`     // jobs, seconds or a share; 1 for a condition that is so or not
 	Limit     float64 `json:"limit"`
-	Why       string  `json:"why,omitempty"` // for a condition that is so or not: in which way
+	Why       string  `json:"why,omitempty"`   // for a condition that is so or not: in which way
+	Cause     string  `json:"cause,omitempty"` // "full": PHP-FPM runs and has no free worker
 }
