@@ -24,7 +24,7 @@ func TestRunsThatWereCutShortAreToldOfOnceAMinuteForEachOutcome(t *testing.T) {
 				c.saw(t.Context(), job, v, 1500*time.Millisecond)
 			}
 		}
-		time.Sleep(cutShortGap)
+		<-time.After(cutShortGap)
 		for range 2 {
 			c.saw(t.Context(), job, compat.Crashed, time.Second)
 		}
