@@ -18,7 +18,7 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"run", []verb{runVerb(), reloadVerb(), pushVerb(), spoolVerb()}},
-		{"look", []verb{statusVerb(), topVerb(), findVerb(), peekVerb()}},
+		{"look", []verb{statusVerb(), topVerb(), findVerb(), peekVerb(), auditVerb()}},
 		{"steer", []verb{pauseVerb(), resumeVerb(), drainVerb(), deadVerb(), replayVerb(), requeueVerb(), handbackVerb(), alertVerb()}},
 		{"check", []verb{checkVerb(), doctorVerb(), healthVerb(), tryVerb(), completionVerb(), versionVerb()}},
 	}
