@@ -301,6 +301,31 @@ func TestASearchByTextIsOfferedToThoseWhoMayReadTextsAndAfterAWholeIDWasNotFound
 	}
 }
 
+func TestASearchByAnOrdersNumberSaysWhereThatIsFound(t *testing.T) {
+	s := busySource(3)
+	s.steps = []dash.SearchStep{{Now: fakeNow, Looked: 12, Total: 12}}
+	shown := reader
+	shown.ShowPayload = true
+	for query, command := range map[string]string{
+		"order_id%3D2104":    "<code>sidecar find --field order_id=2104</code>",
+		"order_id%3D21%2004": "<code>sidecar find --field &#39;order_id=21 04&#39;</code>",
+		"2104":               "<code>sidecar find --text 2104</code>",
+	} {
+		if page := get(t, s, reader, "search?q="+query).Body.String(); !strings.Contains(page, command) {
+			t.Errorf("%s: the page lacks %s", query, command)
+		}
+		if page := get(t, s, reader, "search?found=3&q="+query).Body.String(); strings.Contains(page, "sidecar find") {
+			t.Errorf("%s: a page that follows what was found says how it is found", query)
+		}
+		if page := get(t, s, shown, "search?q="+query).Body.String(); strings.Contains(page, "sidecar find") {
+			t.Errorf("%s: those who may search texts are sent to the host", query)
+		}
+	}
+	if page := get(t, s, shown, "search?q=order_id%3D2104").Body.String(); !strings.Contains(page, `href="search?how=field&amp;q=order_id%3D2104"`) {
+		t.Error("a field is not offered")
+	}
+}
+
 func TestASearchShowsWhatItFindsInTheOrderOfRunning(t *testing.T) {
 	s := busySource(1)
 	row := func(id, key string, due time.Duration) dash.JobRow {

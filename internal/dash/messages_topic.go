@@ -171,6 +171,8 @@ var jobMessages = map[string]message{
 	"search.try.prefix": {"Look for ids that begin so", "按开头查找"},
 	"search.try.text":   {"Look for it in all texts", "在全部任务内容中查找"},
 	"search.none_such":  {"No job that is there now has that in its text, as far as it is shown.", "当前没有任务的内容（可显示的部分）包含它。"},
+	"search.try.field":  {"Look for a job with this field", "按字段查找"},
+	"search.ids_only":   {"Only ids were looked at: what is in a job is neither shown nor searched here ([admin] show_payload). An order's number is found on the host:", "这里只查 ID：任务内容不显示也不搜索（[admin] show_payload）。按订单号请在主机上查："},
 	"search.how":        {"How to search", "搜索方式"},
 	"search.id":         {"whole id", "完整 ID"},
 	"search.prefix":     {"begins with", "开头匹配"},

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"sidecar/internal/shell"
 	"sidecar/internal/sse"
 	"sidecar/internal/stage"
 )
@@ -86,13 +87,30 @@ func (b searchBody) Others(texts bool) (others []tab) {
 	if b.How != byID || b.Before > 0 {
 		return nil
 	}
-	for _, how := range []string{byPrefix, byText} {
-		if how != byText || texts {
-			others = append(others, tab{Key: how, Link: link("search", "q", b.Text, "how", how, "t", b.Topic)})
-		}
+	ways := []string{byPrefix}
+	if texts && b.isField() {
+		ways = append(ways, byField)
+	}
+	if texts {
+		ways = append(ways, byText)
+	}
+	for _, how := range ways {
+		others = append(others, tab{Key: how, Link: link("search", "q", b.Text, "how", how, "t", b.Topic)})
 	}
 	return others
 }
+
+// Command looks on the command line for what is in no id, and may be in a text: where pages do not show texts, they do not
+// search them either.
+func (b searchBody) Command() string {
+	flag := "--text"
+	if b.isField() {
+		flag = "--field"
+	}
+	return "sidecar find " + flag + " " + shell.Word(b.Text)
+}
+
+func (b searchBody) isField() bool { return strings.Index(b.Text, "=") > 0 }
 
 // link leads to the same search from cursor on, behind what so many pages and rows have shown.
 func (b searchBody) link(cursor string, shown int64, live string) string {

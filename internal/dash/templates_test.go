@@ -77,7 +77,7 @@ func closedSets() (names []string) {
 	add("col.%s", topicColumns...)
 	add("alarm.%s", "backlog", "oldest_due", "dead", "dead_per_hour", "failed_share", "paused_for", "redis_latency", "stalled", "fpm_down", "redis_away")
 	add("mode.%s", "request", "worker")
-	add("search.try.%s", byPrefix, byText)
+	add("search.try.%s", byPrefix, byField, byText)
 	add("topic.none.%s", Keys...)
 	add("unit.%s", "ms", "s", "min", "h", "d")
 	charts := []string{"flow", "outcomes", "depths", "duration", "oldest"}
