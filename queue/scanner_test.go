@@ -34,7 +34,7 @@ func TestTwentyThousandJobsDueAtOnceHoldUpNobody(t *testing.T) {
 	r := newRuns()
 	five := func(o *queue.Options) { o.Workers = 5 }
 
-	slow := 0 // of the PINGs; a busy machine may hold up a few, a long script would many
+	asked, slow := 0, 0 // PINGs; a busy machine may hold up a few, long scripts would most
 	stop := make(chan struct{})
 	var pings sync.WaitGroup
 	pings.Go(func() {
@@ -45,6 +45,7 @@ func TestTwentyThousandJobsDueAtOnceHoldUpNobody(t *testing.T) {
 			case <-time.After(10 * time.Millisecond):
 				began := time.Now()
 				_ = b.rdb.Ping(t.Context()).Err()
+				asked++
 				if time.Since(began) > 100*time.Millisecond {
 					slow++
 				}
@@ -60,10 +61,10 @@ func TestTwentyThousandJobsDueAtOnceHoldUpNobody(t *testing.T) {
 	pings.Wait()
 	eventually(t, "all runs", func() bool { return r.count() == jobs && b.empty(t) })
 	wantKeys(t, b, Keys{})
-	if slow > 3 {
-		t.Errorf("%d PINGs took more than 100ms", slow)
+	if slow > 3+asked/10 {
+		t.Errorf("%d of %d PINGs took more than 100ms", slow, asked)
 	}
-	if calls := b.rdb.SlowLogGet(t.Context(), 10).Val(); len(calls) > 3 {
+	if calls := b.rdb.SlowLogGet(t.Context(), 100).Val(); len(calls) > 20 { // of some thousand
 		t.Errorf("%d commands took 50ms or more, the last %s", len(calls), calls[0].Args[0])
 	}
 	if most := f.gate.mostUsed(); most > 5 {
