@@ -220,6 +220,24 @@ func TestAwayRedisIsToldByEachAndTheRestWaits(t *testing.T) {
 	wantTold(t, r, "recovered redis_away", "recovered redis_away") // and of the backlog nothing
 }
 
+func TestAFullRedisIsAnAlarmAndTheOthersGoOn(t *testing.T) {
+	r := newReceiver(t)
+	w := newWorld(t, r, alert.JSON, backlogRule(), rule("redis_away", func(r *alert.Rule) { r.RedisAway, r.For = true, 30*time.Second }))
+	s := w.sidecar("a")
+	s.redis.Full = "at maxmemory"
+	w.pass(time.Minute, s)
+	wantTold(t, r, "firing redis_away")
+	s.backlog(2000)
+	w.pass(3*time.Minute, s)
+	wantTold(t, r, "firing backlog orders")
+	s.backlog(0)
+	w.pass(10*time.Minute, s)
+	wantTold(t, r, "recovered backlog orders")
+	s.redis.Full = ""
+	w.pass(10*time.Minute, s)
+	wantTold(t, r, "recovered redis_away")
+}
+
 func TestAReloadChangesRulesAndTargets(t *testing.T) {
 	r := newReceiver(t)
 	w := newWorld(t, r, alert.JSON, backlogRule())

@@ -1,6 +1,9 @@
 package alert
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Snapshot is what one look found.
 type Snapshot struct {
@@ -13,6 +16,7 @@ type Snapshot struct {
 // Redis is how Redis was found.
 type Redis struct {
 	Away    string        // why it cannot be reached or serves nobody; "" = it does
+	Full    string        // why it takes nothing more although it answers; "" = it does
 	Latency time.Duration // of one question to it; 0 = not known
 }
 
@@ -82,7 +86,7 @@ func (r Redis) value(k kind, t Topic, p Pool) (value float64, why string, known 
 	case fpmDown:
 		return yes(p.Down)
 	case redisAway:
-		return yes(r.Away)
+		return yes(cmp.Or(r.Away, r.Full))
 	}
 	return 0, "", false
 }

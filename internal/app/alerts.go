@@ -38,8 +38,8 @@ func (a *app) lookForAlarms(ctx context.Context) time.Duration {
 	}
 	began := time.Now()
 	s := g.sample(ctx, a.queue, a.others())
-	if s.Redis.Away == "" && a.pulse.Full() { // reads are answered, and an alarm cannot be written there either
-		s.Redis.Away = "it is at maxmemory and refuses what producers write"
+	if a.pulse.Full() {
+		s.Redis.Full = "it is at maxmemory and refuses what producers write"
 	}
 	a.alerts.Tick(ctx, o, queue.NewAlerts(g.eyes, g.cfg.Redis.KeyPrefix), s)
 	return max(o.Every-time.Since(began), o.Every/2)
