@@ -44,19 +44,20 @@ func serverOf(u *url.URL) string {
 	return strings.ToLower(u.Host)
 }
 
-// Is reports that both are one for sure: one database of one server, or of servers of which one is named in both. Servers that have
-// got another name since are not known again.
+// Is reports that both are one as far as names tell: one database of one server, or of servers of which one is named in both.
+// Servers that have got another name since are not known again.
 func (h Home) Is(other Home) bool {
 	return h.DB == other.DB && h.Master == other.Master && slices.ContainsFunc(h.Servers, func(server string) bool {
 		return slices.Contains(other.Servers, server) && (h.Host == other.Host || !isOfOneHost(server))
 	})
 }
 
-// isOfOneHost reports that a server's address leads to another one on each host.
+// isOfOneHost reports that a server's address may lead to another one on each host: so does a name without a domain, as "redis" in
+// each namespace of Kubernetes and each project of Compose.
 func isOfOneHost(server string) bool {
 	host, _, err := net.SplitHostPort(server)
 	ip := net.ParseIP(host)
-	return err != nil || host == "localhost" || ip != nil && ip.IsLoopback()
+	return err != nil || ip == nil && !strings.Contains(host, ".") || ip != nil && ip.IsLoopback()
 }
 
 // String says to a person where it is.

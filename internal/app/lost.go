@@ -156,12 +156,13 @@ func movedByHand(ctx context.Context, audit queue.Audit, since queue.ServerTime)
 	ctx, cancel := context.WithTimeout(ctx, depthsPatience)
 	defer cancel()
 	lines, _ := audit.Recent(ctx, lostLines)
-	moved := make(map[string]int64)
-	for _, line := range lines {
+	moved, known := make(map[string]int64), make(map[string]bool)
+	for _, line := range lines { // the newest first: one that moved fewer than it began with has a second line, with how many
 		switch line.Verb {
 		case queue.VerbReplay, queue.VerbDrop, queue.VerbRequeue:
-			if !line.At.Before(since.In(time.UTC)) {
+			if !line.At.Before(since.In(time.UTC)) && (line.File == "" || !known[line.File]) {
 				moved[line.Topic] += int64(line.Count)
+				known[line.File] = true
 			}
 		}
 	}

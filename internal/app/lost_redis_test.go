@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -77,9 +78,9 @@ func TestTheAuditTrailSaysWhatPeopleHaveMoved(t *testing.T) {
 	t.Parallel()
 	rdb := testenv.Redis(t).Client()
 	audit := queue.NewAudit(rdb, "")
-	add := func(verb, topic string, count int) {
+	add := func(verb, topic string, count int, file ...string) {
 		t.Helper()
-		if err := audit.Add(t.Context(), queue.Audited{Verb: verb, Topic: topic, Count: count}); err != nil {
+		if err := audit.Add(t.Context(), queue.Audited{Verb: verb, Topic: topic, Count: count, File: strings.Join(file, "")}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -93,7 +94,9 @@ func TestTheAuditTrailSaysWhatPeopleHaveMoved(t *testing.T) {
 	add(queue.VerbReplay, "mail", 300)
 	add(queue.VerbUndo, "mail", 4000)
 	add(queue.VerbRequeue, "sms", 7)
-	if got := movedByHand(t.Context(), audit, since); len(got) != 2 || got["mail"] != 320 || got["sms"] != 7 {
+	add(queue.VerbDrop, "sms", 1000, "stopped.jsonl") // as it began
+	add(queue.VerbDrop, "sms", 3, "stopped.jsonl")    // as it ended
+	if got := movedByHand(t.Context(), audit, since); len(got) != 2 || got["mail"] != 320 || got["sms"] != 10 {
 		t.Errorf("got %v", got)
 	}
 }

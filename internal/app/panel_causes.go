@@ -38,7 +38,8 @@ func (p *panel) causes(ctx context.Context, g *generation, t *topic) dash.Causes
 	return p.counts.get(ctx, t.name, func(ctx context.Context) (dash.Causes, error) { return p.countCauses(ctx, g, t) })
 }
 
-// get returns a count that is young enough, or under way, or else what do counts. It is empty when ctx ends before.
+// get returns a count that is young enough, or under way, or else what do counts. Who waits for another's count waits until ctx ends; it is
+// empty then.
 func (c *causeCounts) get(ctx context.Context, topic string, do func(context.Context) (dash.Causes, error)) dash.Causes {
 	count, mine := c.of(topic)
 	if mine {

@@ -433,11 +433,11 @@ func TestUndoRefusesAnotherRedisUnlessThatIsMeant(t *testing.T) {
 
 	// The same Redis by another name knows the moves. A third one is meant.
 	renamed := filepath.Join(dir, "renamed.jsonl")
-	if err := os.WriteFile(renamed, regexp.MustCompile(`"servers":\[[^]]*\]`).ReplaceAll(whole, []byte(`"servers":["redis-old:6379"]`)), 0o600); err != nil {
+	if err := os.WriteFile(renamed, regexp.MustCompile(`"servers":\[[^]]*\]`).ReplaceAll(whole, []byte(`"servers":["redis-old.lan:6379"]`)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	third := newShop(t)
-	third.verb(1, []string{"was written at redis-old:6379, database 0"}, "dead", "undo", renamed)
+	third.verb(1, []string{"was written at redis-old.lan:6379, database 0"}, "dead", "undo", renamed)
 	s.verb(0, []string{"put back 1 job"}, "dead", "undo", renamed)
 	s.wantList(timeoutDead, record)
 	third.verb(0, []string{"warning: its jobs belong elsewhere", "put back 1 job"}, "dead", "undo", "--anyway", file)

@@ -54,7 +54,7 @@ func (s sample) foot() string {
 		lines = append(lines, "no sidecar says that it lives")
 	}
 	if len(s.full) > 0 {
-		lines = append(lines, fmt.Sprintf("redis is at maxmemory and takes no writes of producers, as %s said within the last 20 s; jobs that are there run on: sidecar doctor", hostsNamed(s.full)))
+		lines = append(lines, fmt.Sprintf("redis is at maxmemory and takes no writes of producers, as %s said within the last minute; jobs that are there run on: sidecar doctor", hostsNamed(s.full)))
 	}
 	if len(s.unread) > 0 {
 		lines = append(lines, fmt.Sprintf("%s whose heartbeat cannot be read (another version?): %s", plural.Of(len(s.unread), "sidecar lives", "sidecars live"), hostsNamed(s.unread)))
