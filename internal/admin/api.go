@@ -80,24 +80,24 @@ func refuse(status int, format string, args ...any) refusal {
 func (d *Door) API(source dash.Source) http.Handler {
 	a := &api{source: source, every: streamEvery}
 	mux := http.NewServeMux()
-	handle := func(pattern string, write bool, h http.HandlerFunc) {
+	handle := func(pattern string, write bool, h func(http.ResponseWriter, *http.Request, caller)) {
 		method, path, _ := strings.Cut(pattern, " ")
 		mux.HandleFunc(method+" "+apiRoot+path, func(w http.ResponseWriter, r *http.Request) {
-			if ready, no := d.admit(w, r, write); no != nil {
+			if ready, c, no := d.admit(w, r, write); no != nil {
 				fail(w, no)
 			} else {
-				h(w, ready)
+				h(w, ready, c)
 			}
 		})
 	}
 	for _, one := range routes {
-		handle(one.pattern, one.write, func(w http.ResponseWriter, r *http.Request) { a.answer(w, r, one) })
+		handle(one.pattern, one.write, func(w http.ResponseWriter, r *http.Request, _ caller) { a.answer(w, r, one) })
 	}
-	handle("GET /search", false, func(w http.ResponseWriter, r *http.Request) {
-		d.stream(http.HandlerFunc(a.search), wantsStream(r)).ServeHTTP(w, r)
+	handle("GET /search", false, func(w http.ResponseWriter, r *http.Request, c caller) {
+		d.stream(http.HandlerFunc(a.search), c, wantsStream(r)).ServeHTTP(w, r)
 	})
-	handle("GET /events", false, func(w http.ResponseWriter, r *http.Request) {
-		d.stream(http.HandlerFunc(a.events), true).ServeHTTP(w, r)
+	handle("GET /events", false, func(w http.ResponseWriter, r *http.Request, c caller) {
+		d.stream(http.HandlerFunc(a.events), c, true).ServeHTTP(w, r)
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { a.unknown(w, r, mux) })
 	return mux
@@ -117,32 +117,32 @@ func (a *api) unknown(w http.ResponseWriter, r *http.Request, mux *http.ServeMux
 	fail(w, refuse(http.StatusNotFound, "%s: there is no such path; docs/api.md lists them", r.URL.Path))
 }
 
-// admit returns the request with its viewer, or why it is not answered.
-func (d *Door) admit(w http.ResponseWriter, r *http.Request, write bool) (*http.Request, error) {
+// admit returns the request with its viewer and who asks, or why it is not answered.
+func (d *Door) admit(w http.ResponseWriter, r *http.Request, write bool) (*http.Request, caller, error) {
 	setHeaders(w.Header())
 	if err := d.checkHost(r); err != nil {
-		return nil, refuse(http.StatusMisdirectedRequest, "%v", err)
+		return nil, caller{}, refuse(http.StatusMisdirectedRequest, "%v", err)
 	}
 	if r.Body != nil {
 		r.Body = http.MaxBytesReader(w, r.Body, bodyLimit)
 	}
 	c := d.callerOf(r)
 	if err := d.checkSite(r); err != nil && !c.bearer {
-		return nil, refuse(http.StatusForbidden, "%v", err)
+		return nil, caller{}, refuse(http.StatusForbidden, "%v", err)
 	}
 	if d.opts.Token != "" && !c.shownToken() {
-		return nil, d.noToken(w, r)
+		return nil, caller{}, d.noToken(w, r)
 	}
 	if d.refuseForwarded(r, c) {
-		return nil, refuse(http.StatusForbidden, "%s", forwardedHint)
+		return nil, caller{}, refuse(http.StatusForbidden, "%s", forwardedHint)
 	}
 	if write && !d.mayWrite(c) {
-		return nil, refuse(http.StatusForbidden, "reading only: want admin.write = true for this host, or admin.token_file and its token")
+		return nil, caller{}, refuse(http.StatusForbidden, "reading only: want admin.write = true for this host, or admin.token_file and its token")
 	}
 	if err := d.checkOrder(r, c); err != nil {
-		return nil, err
+		return nil, caller{}, err
 	}
-	return r.WithContext(dash.WithViewer(r.Context(), d.viewer(r, c))), nil
+	return r.WithContext(dash.WithViewer(r.Context(), d.viewer(r, c))), c, nil
 }
 
 func (d *Door) noToken(w http.ResponseWriter, r *http.Request) error {

@@ -92,7 +92,7 @@ func (d *Door) Pages(pages Pages) http.Handler {
 			pages.Error(w, r, http.StatusForbidden, forwardedHint)
 			return
 		}
-		d.stream(pages, r.URL.Query().Has("live")).ServeHTTP(w, r)
+		d.stream(pages, c, r.URL.Query().Has("live")).ServeHTTP(w, r)
 	}))
 	return mux
 }
@@ -190,9 +190,9 @@ func (d *Door) viewer(r *http.Request, c caller) dash.Viewer {
 	}
 }
 
-// stream bounds how many answers last for long, and has one that was asked for with a session end with that: who has logged out, on
-// whichever page, sees nothing more.
-func (d *Door) stream(h http.Handler, lasts bool) http.Handler {
+// stream bounds how many answers last for long, and has one that c asked for with a session end with that: who has logged out, on
+// whichever page, sees nothing more. The session is the one that let c in: looked for anew, one that has ended since would bind nothing.
+func (d *Door) stream(h http.Handler, c caller, lasts bool) http.Handler {
 	if !lasts {
 		return h
 	}
@@ -200,8 +200,8 @@ func (d *Door) stream(h http.Handler, lasts bool) http.Handler {
 		select {
 		case d.streams <- struct{}{}:
 			defer func() { <-d.streams }()
-			if id := d.sessionOf(r); id != "" {
-				bound, leave := d.sessions.during(r, id)
+			if c.session != "" {
+				bound, leave := d.sessions.during(r, c.session)
 				defer leave()
 				r = bound
 			}
