@@ -52,7 +52,6 @@ func watch(t *testing.T, h http.Handler, cookie *http.Cookie) <-chan time.Durati
 
 func wantEnd(t *testing.T, ended <-chan time.Duration, want time.Duration, why string) {
 	t.Helper()
-	t.Helper()
 	for range 2 {
 		select {
 		case got := <-ended:
