@@ -1,9 +1,15 @@
 package fastcgi
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // ErrNotSeen is why a gate is shut at first. It is no fault: somebody looks, and a look that fails gives another reason.
 var ErrNotSeen = errors.New("being looked at, not seen yet")
+
+// IsNotSeen reports that reason, as another sidecar's heartbeat tells it, is ErrNotSeen and no fault.
+func IsNotSeen(reason string) bool { return strings.HasSuffix(reason, ErrNotSeen.Error()) }
 
 // gate says whether jobs may start. It begins shut: nothing is claimed for an FPM or a handler that nobody has
 // seen. Guarded by Pool.mu.

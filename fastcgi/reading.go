@@ -26,7 +26,7 @@ type Reading struct {
 // Reading returns how the pool stands, without asking PHP-FPM.
 func (p *Pool) Reading() Reading {
 	r := Reading{Down: p.Health()}
-	if errors.Is(r.Down, ErrNotSeen) { // no fault; the first look takes two seconds at most
+	if errors.Is(r.Down, ErrNotSeen) { // no fault; the first look takes pingPatience at most, and only those at a topic's files checkPatience
 		r.Down = nil
 	}
 	p.mu.Lock()

@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -54,7 +55,7 @@ func (g *generation) sample(ctx context.Context, m *queue.Metrics, others []queu
 	s.Redis, now = g.sampleRedis(ctx)
 	for name, pool := range g.pools {
 		p := alert.Pool{}
-		if err := pool.Health(); err != nil {
+		if err := pool.Health(); err != nil && !errors.Is(err, fastcgi.ErrNotSeen) { // each start looks first: no fault
 			p.Down, p.Full = err.Error(), fastcgi.IsFull(err.Error())
 		}
 		s.Pools[name] = p
@@ -100,14 +101,22 @@ func (t *topic) sample(m *queue.Metrics, now time.Time) (s alert.Topic) {
 	tally := m.Tally(t.name)
 	s.Runs, s.Failed = tally.Runs, tally.Failed
 	var server outage
-	for _, err := range t.notReady(&server) {
-		s.Stalled = err.Error()
-	}
+	s.Stalled = stalledBy(t.notReady(&server))
 	if !now.IsZero() {
 		s.Paused, s.PausedBy = t.pausedFor(now)
 		s.Waits = t.isMeantToWait()
 	}
 	return s
+}
+
+// stalledBy returns the last of reasons that is a fault, "" for none.
+func stalledBy(reasons []error) (why string) {
+	for _, err := range reasons {
+		if !errors.Is(err, fastcgi.ErrNotSeen) {
+			why = err.Error()
+		}
+	}
+	return why
 }
 
 // pausedFor returns for how long somebody, or the topic's breaker, has held it up, and who.

@@ -40,6 +40,16 @@ func TestATopicIsLookedAtUntilALookHasFailed(t *testing.T) {
 	if state := p.stateOf(fresh, g.cfg.Topics[0].Queue, depthsRound{}); !state.Looking || len(state.Shut) > 0 {
 		t.Errorf("before the first look the state is %+v", state)
 	}
+	looking := &generation{cfg: g.cfg, eyes: g.eyes, pools: map[string]*openPool{"default": {Pool: pool}}, topics: []*topic{fresh}}
+	if s := looking.sample(t.Context(), a.queue, nil); s.Pools["default"].Down != "" {
+		t.Errorf("before the first look the alarms see %+v", s.Pools)
+	}
+	if why := stalledBy([]error{fastcgi.ErrNotSeen}); why != "" {
+		t.Errorf("before the first look a topic is stalled: %s", why)
+	}
+	if why := stalledBy([]error{errors.New("no such file"), fastcgi.ErrNotSeen}); why != "no such file" {
+		t.Errorf("a topic whose file is missing is stalled by %q", why)
+	}
 	if r := pool.Reading(); r.Down != nil {
 		t.Errorf("before the first look the pool is down: %v", r.Down)
 	}

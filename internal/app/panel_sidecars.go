@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"sidecar/fastcgi"
@@ -109,7 +108,7 @@ func (p *panel) differ(g *generation, now time.Time) (list []dash.Difference) {
 func faultsFirst(reasons []string) (sorted []string, looking bool) {
 	faults := 0
 	for _, r := range reasons {
-		if strings.HasSuffix(r, fastcgi.ErrNotSeen.Error()) {
+		if fastcgi.IsNotSeen(r) {
 			sorted = append(sorted, r)
 			continue
 		}

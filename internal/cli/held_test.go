@@ -91,6 +91,10 @@ func TestStatusTellsWhatKeepsTheSidecarsFromRunningATopic(t *testing.T) {
 	if table := s.verb(0, nil, "status"); !strings.Contains(table, "fpm full on web1") || strings.Contains(table, "no fpm") {
 		t.Errorf("a pool without a free worker is told as\n%s", table)
 	}
+	beat("web1", `,"topics":["order_timeout"],"reasons":["fpm pool \"default\": being looked at, not seen yet"]`)
+	if table := s.verb(0, nil, "status"); strings.Contains(table, "no fpm") || strings.Contains(table, "looked at") {
+		t.Errorf("a pool that is looked at after a start is told as a fault:\n%s", table)
+	}
 	beat("web1", `,"topics":["order_timeout","mail"],"reasons":["topic \"mail\": no such file: /srv/mail.php"]`)
 	beat("web2", `,"topics":["order_timeout","mail","send_sms"],"stopping":true`)
 	table = s.verb(0, nil, "status")

@@ -30,7 +30,7 @@ func unfitOn(living []queue.Heartbeat, t config.Topic) (on []heldOn, unserved bo
 		}
 		for _, reason := range b.Reasons {
 			about := queue.ReasonFor(t.Name, t.Pool, reason)
-			if about == "" {
+			if about == "" || fastcgi.IsNotSeen(about) {
 				continue
 			}
 			kind := unfitTopic

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"sidecar/fastcgi"
 	"sidecar/internal/config"
 	"sidecar/internal/plural"
 	"sidecar/queue"
@@ -99,10 +100,10 @@ func checkIncidents(all *findings, f Facts) {
 	}
 }
 
-// concerning returns the reasons that are not about other topics or their pools.
+// concerning returns the reasons that are faults and not about other topics or their pools.
 func concerning(topics []config.Topic, reasons []string) []string {
 	return slices.DeleteFunc(slices.Clone(reasons), func(reason string) bool {
-		return !slices.ContainsFunc(topics, func(t config.Topic) bool { return queue.ReasonFor(t.Name, t.Pool, reason) != "" })
+		return fastcgi.IsNotSeen(reason) || !slices.ContainsFunc(topics, func(t config.Topic) bool { return queue.ReasonFor(t.Name, t.Pool, reason) != "" })
 	})
 }
 

@@ -223,6 +223,9 @@ func TestASettingThatIsGoodInAnotherWayIsNoFault(t *testing.T) {
 		},
 		"the environment has the value": func(f *doctor.Facts) { f.Pools[0].Global["process_control_timeout"] = "${FPM_CONTROL}" },
 		"a pause window is on":          func(f *doctor.Facts) { late(f); f.Redis.Topics[0].Topic.Queue.PauseWindows = []queue.Window{night} },
+		"a pool is being looked at after a start": func(f *doctor.Facts) {
+			f.Redis.Sidecars = []queue.Heartbeat{{At: f.Redis.Now, Topics: []string{"mail"}, Reasons: []string{queue.PoolReason("default", fastcgi.ErrNotSeen)}}}
+		},
 		"a topic is paused": func(f *doctor.Facts) {
 			late(f)
 			f.Redis.Pauses = map[string]queue.Pause{"mail": {At: f.Redis.Now, By: "me"}}
