@@ -116,7 +116,8 @@ var errNoChild = errors.New("no child took the job")
 // backlogFull ends what is said of a dial that FPM had no room for.
 const backlogFull = "FPM's backlog is full"
 
-// IsFull reports that reason, one of a pool's as people are told it, is that PHP-FPM has no free worker, and not that it does not answer.
+// IsFull reports that reason, one of a pool's as people are told it, is that PHP-FPM is there and takes no job, and not that it does not
+// answer. It has no free worker, or hangs: the kernel takes connections for both alike, and refuses them alike.
 func IsFull(reason string) bool {
 	return strings.Contains(reason, errNoChild.Error()) || strings.HasSuffix(reason, backlogFull)
 }

@@ -34,7 +34,7 @@ type AlarmReading struct {
 	Cause     string  `json:"cause,omitempty"` // which of several it is, where the condition has them: CauseFull
 }
 
-// CauseFull is the cause of fpm_down where PHP-FPM runs and has no free worker.
+// CauseFull is the cause of fpm_down where PHP-FPM is there and takes no job: it has no free worker, or hangs.
 const CauseFull = "full"
 
 // Silence says that nobody is to be told of a rule's, topic's or pool's alarms for a while.

@@ -16,7 +16,7 @@ func TestAPoolWithoutAFreeWorkerIsNotToldAsOneThatDoesNotAnswer(t *testing.T) {
 	s.pools["default"] = alert.Pool{Down: "no child took the job within 12s", Full: true}
 	w.pass(3*time.Minute, s)
 	told := strings.Join(r.took(), "\n")
-	if !strings.Contains(told, "PHP-FPM has no free worker") || strings.Contains(told, "does not answer") {
+	if !strings.Contains(told, "PHP-FPM takes no job: no free worker, or it hangs") || strings.Contains(told, "does not answer") {
 		t.Errorf("it is told as %s", told)
 	}
 	if a := s.engine.State()[0]; a.Readings[0].Cause != queue.CauseFull {

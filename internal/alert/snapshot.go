@@ -41,7 +41,7 @@ type Topic struct {
 // Pool is how an FPM pool was found.
 type Pool struct {
 	Down string // why its jobs do not run; "" = they do
-	Full bool   // it runs, and has no free worker
+	Full bool   // it is there and takes no job: no free worker, or it hangs
 }
 
 // window is what a stretch of time had.

@@ -18,7 +18,7 @@ type words struct {
 	since, after, more string
 	by                 string // %s = which sidecar
 	trial              string
-	full               string // fpmDown where PHP-FPM runs
+	full               string // fpmDown where PHP-FPM is there and takes no job
 }
 
 var english = words{
@@ -33,7 +33,7 @@ var english = words{
 	since: "since %s", after: "lasted %s", more: "and %d more: sidecar alert list",
 	by:    "seen by sidecar %s",
 	trial: "A test message. Nothing is wrong.",
-	full:  "PHP-FPM has no free worker (give it more children, or find the slow scripts)",
+	full:  "PHP-FPM takes no job: no free worker, or it hangs (see its status page: find the slow scripts or give it more children; restart it if it hangs)",
 }
 
 var chinese = words{
@@ -48,7 +48,7 @@ var chinese = words{
 	since: "开始于 %s", after: "持续 %s", more: "另有 %d 条：sidecar alert list",
 	by:    "由 sidecar %s 发现",
 	trial: "这是一条测试消息，一切正常。",
-	full:  "PHP-FPM 没有空闲进程（请增加子进程，或排查慢脚本）",
+	full:  "PHP-FPM 不接任务：没有空闲进程，或已卡住（请查看其状态页：排查慢脚本或增加子进程；若已卡住请重启）",
 }
 
 func wordsOf(language string) words {

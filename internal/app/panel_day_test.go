@@ -74,6 +74,24 @@ func TestAFullRedisAndJobsThatAreGoneWithARestartAreTold(t *testing.T) {
 	}
 }
 
+func TestAnothersPoolThatTakesNoJobIsNotShownAsOneThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	b := newBoard(t, testenv.Redis(t), "")
+	testenv.Poll(t, patience, "the other one's pools", func() bool {
+		at := time.Now().UTC().Format(time.RFC3339Nano)
+		b.rdb.HSet(t.Context(), "sidecar:alive", "web9-7-abc", fmt.Sprintf(`{"instance":"web9-7-abc","host":"web9","at":%q,"pools":[
+			{"name":"hung","down":"no child took the job within 12s: php-fpm hangs"},{"name":"gone","down":"connection refused: php-fpm is not running"}]}`, at))
+		var o dash.Overview
+		b.ask(t, "GET", "/overview", "", &o)
+		full := map[string]bool{}
+		for _, p := range o.Pools {
+			full[p.Name] = p.Full
+		}
+		gone, there := full["gone"]
+		return full["hung"] && there && !gone
+	})
+}
+
 func TestASidecarWhoseHeartbeatCannotBeReadIsShown(t *testing.T) {
 	t.Parallel()
 	b := newBoard(t, testenv.Redis(t), "")

@@ -18,7 +18,7 @@ func (p *panel) ownPools(g *generation) (pools []dash.Pool) {
 		r := g.pools[name].Reading()
 		d := dash.Pool{Name: name, Instance: p.instance, Listen: g.cfg.FPM[name].Listen, Slots: r.Slots, Most: r.Children, Used: r.Used}
 		if d.Silent = dash.Seconds(r.Silent.Seconds()); r.Down != nil && r.Silent == 0 {
-			d.Down = r.Down.Error()
+			d.Down, d.Full = r.Down.Error(), fastcgi.IsFull(r.Down.Error())
 		}
 		if r.Page {
 			d.Status = &dash.Status{Active: r.Active, Idle: r.Idle, Queue: r.Queue, MaxReached: int64(r.Reached)}
@@ -36,7 +36,7 @@ func (p *panel) othersPools(now time.Time) (pools []dash.Pool) {
 			continue
 		}
 		for _, one := range b.Pools {
-			d := dash.Pool{Name: one.Name, Instance: b.Instance, Listen: one.Listen, Slots: one.Slots, Most: one.Children, Used: one.Used, Down: one.Down}
+			d := dash.Pool{Name: one.Name, Instance: b.Instance, Listen: one.Listen, Slots: one.Slots, Most: one.Children, Used: one.Used, Down: one.Down, Full: fastcgi.IsFull(one.Down)}
 			if one.Queue > 0 {
 				d.Status = &dash.Status{Queue: one.Queue}
 			}

@@ -88,8 +88,8 @@ func TestStatusTellsWhatKeepsTheSidecarsFromRunningATopic(t *testing.T) {
 		t.Errorf("a cause is told twice, or of a topic that it has not:\n%s", table)
 	}
 	beat("web1", `,"topics":["order_timeout"],"reasons":["fpm pool \"default\": no child took the job within 12s: php-fpm hangs"]`)
-	if table := s.verb(0, nil, "status"); !strings.Contains(table, "fpm full on web1") || strings.Contains(table, "no fpm") {
-		t.Errorf("a pool without a free worker is told as\n%s", table)
+	if table := s.verb(0, nil, "status"); !strings.Contains(table, "fpm takes no job on web1") || strings.Contains(table, "no fpm") {
+		t.Errorf("a pool that takes no job is told as\n%s", table)
 	}
 	beat("web1", `,"topics":["order_timeout"],"reasons":["fpm pool \"default\": being looked at, not seen yet"]`)
 	if table := s.verb(0, nil, "status"); strings.Contains(table, "no fpm") || strings.Contains(table, "looked at") {

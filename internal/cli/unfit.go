@@ -50,7 +50,7 @@ func (h held) unfitMark() string {
 		if on := h.hostsOn(kind); on != "" {
 			word := map[string]string{unfitFPM: "no fpm", unfitTopic: "not ready", unfitStopping: "stopping"}[kind]
 			if kind == unfitFPM && h.fpmFull() {
-				word = "fpm full"
+				word = "fpm takes no job"
 			}
 			return word + on
 		}
@@ -58,7 +58,7 @@ func (h held) unfitMark() string {
 	return ""
 }
 
-// fpmFull reports that where the pool runs no jobs it is for want of free workers.
+// fpmFull reports that where the pool runs no jobs PHP-FPM is there and takes none: it has no free worker, or hangs.
 func (h held) fpmFull() bool {
 	return !slices.ContainsFunc(h.Sidecars, func(on heldOn) bool { return on.Kind == unfitFPM && !fastcgi.IsFull(on.Reason) })
 }

@@ -149,7 +149,7 @@ var problemMessages = map[string]message{
 	"problem.pool_down.do":    {"Is php-fpm running, and may the sidecar's user open its socket? Jobs wait, and count no try.", "php-fpm 是否在运行？sidecar 的用户能否打开其套接字？任务只是等待，不计重试次数。"},
 	"problem.pool_silent":     {"%s PHP-FPM pools take no job:", "%s 个 PHP-FPM 进程池不接任务："},
 	"problem.pool_silent.one": {"A PHP-FPM pool takes no job:", "1 个 PHP-FPM 进程池不接任务："},
-	"problem.pool_silent.do":  {"All its children are busy with something else, or it is frozen. Look at its status page.", "所有子进程都在忙别的，或进程池已卡住。请查看其状态页。"},
+	"problem.pool_silent.do":  {"All its children are busy with something else, or it hangs. Look at its status page: find the slow scripts or give it more children; restart it if it hangs.", "所有子进程都在忙别的，或进程池已卡住。请查看其状态页：排查慢脚本或增加子进程；若已卡住请重启。"},
 
 	"problem.topics_shut":           {"%s topics cannot reach their code:", "%s 个主题无法执行代码："},
 	"problem.topics_shut.one":       {"One topic cannot reach its code:", "1 个主题无法执行代码："},

@@ -13,6 +13,6 @@ var alarmMessages = map[string]message{
 	"alarm.redis_latency": {"Redis answers after", "Redis 响应耗时"},
 	"alarm.stalled":       {"Jobs do not run", "任务不执行"},
 	"alarm.fpm_down":      {"PHP-FPM does not answer", "PHP-FPM 没有响应"},
-	"alarm.fpm_full":      {"PHP-FPM has no free worker (give it more children, or find the slow scripts)", "PHP-FPM 没有空闲进程（请增加子进程，或排查慢脚本）"},
+	"alarm.fpm_full":      {"PHP-FPM takes no job: no free worker, or it hangs (see its status page: find the slow scripts or give it more children; restart it if it hangs)", "PHP-FPM 不接任务：没有空闲进程，或已卡住（请查看其状态页：排查慢脚本或增加子进程；若已卡住请重启）"},
 	"alarm.redis_away":    {"Redis is away", "Redis 不可用"},
 }

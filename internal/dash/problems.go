@@ -150,6 +150,8 @@ func (o Overview) poolProblems() (found []Problem) {
 	down, silent := Problem{Code: ProblemPoolDown, Severe: true}, Problem{Code: ProblemPoolSilent, Severe: true}
 	for _, p := range o.Pools {
 		switch {
+		case p.Full:
+			silent.add(p.Name, p.Down)
 		case p.Down != "":
 			down.add(p.Name, p.Down)
 		case p.Silent > 0:

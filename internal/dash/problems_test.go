@@ -28,6 +28,7 @@ func TestWhatIsWrongIsToldTheGravestFirstAndItsConsequencesAreNot(t *testing.T) 
 	}{
 		"nothing":                    {func(*dash.Overview) {}, nil},
 		"pool down, its topics shut": {func(o *dash.Overview) { o.Pools[0].Down = "refused"; o.Topics[0].State.Shut = []string{"refused"} }, []string{"pool_down"}},
+		"pool takes no job":          {func(o *dash.Overview) { o.Pools[0].Down, o.Pools[0].Full = "FPM's backlog is full", true }, []string{"pool_silent"}},
 		"looked at after a reload": {func(o *dash.Overview) {
 			o.Topics[0].State.Looking = true
 			o.Sidecars[0].State, o.Sidecars[0].Looking = dash.SidecarNotReady, true

@@ -13,7 +13,7 @@ func TestReadingsOfAlarmsAreSaidAsPeopleReadThem(t *testing.T) {
 		"slow":    {Reading{Condition: "redis_latency", Value: 0.25, Limit: 0.1}, "Redis answers after 250 ms, limit 100 ms", "Redis 响应耗时 250 毫秒，上限 100 毫秒"},
 		"paused":  {Reading{Condition: "paused_for", Value: 7200, Limit: 3600, Why: "cli ann@web1"}, "Paused for 2 h, limit 1 h: cli ann@web1", "已暂停 2 小时，上限 1 小时：cli ann@web1"},
 		"down":    {Reading{Condition: "fpm_down", Value: 1, Why: "connection refused"}, "PHP-FPM does not answer: connection refused", "PHP-FPM 没有响应：connection refused"},
-		"full":    {Reading{Condition: "fpm_down", Value: 1, Why: "waited 10s", Cause: "full"}, "PHP-FPM has no free worker (give it more children, or find the slow scripts): waited 10s", "PHP-FPM 没有空闲进程（请增加子进程，或排查慢脚本）：waited 10s"},
+		"full":    {Reading{Condition: "fpm_down", Value: 1, Why: "waited 10s", Cause: "full"}, "PHP-FPM takes no job: no free worker, or it hangs (see its status page: find the slow scripts or give it more children; restart it if it hangs): waited 10s", "PHP-FPM 不接任务：没有空闲进程，或已卡住（请查看其状态页：排查慢脚本或增加子进程；若已卡住请重启）：waited 10s"},
 		"newer":   {Reading{Condition: "moon", Value: 1.5, Limit: 1}, "moon 1.5, limit 1", "moon 1.5，上限 1"},
 	}
 	for name, tt := range tests {

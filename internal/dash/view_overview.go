@@ -179,7 +179,8 @@ type Pool struct {
 	Name     string  `json:"name"`
 	Instance string  `json:"instance"` // the sidecar that sees it
 	Listen   string  `json:"listen"`
-	Down     string  `json:"down,omitempty"`           // why it does not answer
+	Down     string  `json:"down,omitempty"`           // why it does not answer, or takes no job
+	Full     bool    `json:"full,omitempty"`           // down: it is there and takes no job; it has no free worker, or hangs
 	Silent   Seconds `json:"silent_seconds,omitempty"` // for how long jobs have waited for a child and none was taken
 	Slots    int     `json:"slots"`                    // of it that jobs may occupy now
 	Most     int     `json:"children"`                 // and may occupy at most
@@ -238,5 +239,5 @@ type Reading struct {
 	Value     float64 `json:"value"`     // jobs, seconds or a share; 1 for a condition that is so or not
 	Limit     float64 `json:"limit"`
 	Why       string  `json:"why,omitempty"`   // for a condition that is so or not: in which way
-	Cause     string  `json:"cause,omitempty"` // "full": PHP-FPM runs and has no free worker
+	Cause     string  `json:"cause,omitempty"` // "full": PHP-FPM is there and takes no job: no free worker, or it hangs
 }
