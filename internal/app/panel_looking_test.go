@@ -27,6 +27,17 @@ func TestWhatIsLookedAtForTheFirstTimeIsNoFault(t *testing.T) {
 	}
 }
 
+func TestASidecarThatCannotBeReadAndIsSilentIsGone(t *testing.T) {
+	now := time.Now()
+	s := sidecarOf(queue.Heartbeat{Unread: true, At: now.Add(-20 * time.Hour)}, now)
+	if want := []string{queue.UnreadNote}; s.State != dash.SidecarLost || !slices.Equal(s.Reasons, want) {
+		t.Errorf("it is %s and says %q", s.State, s.Reasons)
+	}
+	if s = sidecarOf(queue.Heartbeat{Unread: true, At: now}, now); s.State != dash.SidecarUnread || len(s.Reasons) != 1 {
+		t.Errorf("one that lives is %s and says %q", s.State, s.Reasons)
+	}
+}
+
 func TestATopicIsLookedAtUntilALookHasFailed(t *testing.T) {
 	a, _, _ := heralded(t)
 	g, p := a.generation(), &panel{app: a}

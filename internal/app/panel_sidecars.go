@@ -123,11 +123,13 @@ func sidecarOf(b queue.Heartbeat, now time.Time) dash.Sidecar {
 		Instance: b.Instance, Host: b.Host, PID: b.PID, Version: b.Version, Since: b.Started, Seen: b.At,
 		State: dash.SidecarRunning, Reasons: b.Reasons, Topics: len(b.Topics), InHand: b.InHand, Memory: b.Memory, Reload: b.ReloadErr,
 	}
-	switch {
-	case b.Unread:
+	if b.Unread {
 		s.State, s.Reasons = dash.SidecarUnread, []string{queue.UnreadNote}
-	case b.Lost(now):
+	}
+	switch {
+	case b.Lost(now): // one that cannot be read may have said goodbye: the note stays
 		s.State = dash.SidecarLost
+	case b.Unread:
 	case b.Stopping:
 		s.State = dash.SidecarStopping
 	case len(b.Reasons) > 0:
