@@ -24,8 +24,8 @@ func deadUndoVerb() verb {
 		usage: "FILE [--rate N/s] [--anyway]",
 		short: "take a replay, drop or requeue back, by the file it wrote",
 		long: `
-Puts the jobs of an undo file back into dead. What was dropped is there again, as the newest; what was replayed and still waits is
-taken out of the pool or the list again. What was requeued waits for its old time again. A replayed or requeued job that runs or has run (and of a list one that is ready)
+Puts the jobs of an undo file back where they were. What was dropped is in dead again, as the newest; so is what was replayed and still
+waits, taken out of the pool or the list. What was requeued waits for its old time again. A replayed or requeued job that runs or has run (and of a list one that is ready)
 is left alone, and the exit code is 1 then. What was done is noted in
 the file: it may be interrupted or killed at any moment and begun again, and when all is back a second time does nothing.
 A name without a directory that is not in this one is looked for in admin.undo_dir.
