@@ -39,6 +39,7 @@ type mover struct {
 	moved int
 	left  leftJobs
 	done  sums // uuids moved: a job that dies again meanwhile is not moved again
+	dated sums // texts requeued: one that nobody takes is met again, with the time it was given
 
 	follow *follower // nil: what becomes of the jobs is not waited for
 }
@@ -71,7 +72,7 @@ func newMover(env Env, rdb redis.UniversalClient, s session, from source, what m
 		order.UUID = compat.PlainUUID(from.uuids[0])
 	}
 	return &mover{
-		session: s, source: from, moveOptions: what, env: env, progress: newProgress(env), done: make(sums), left: newLeftJobs(),
+		session: s, source: from, moveOptions: what, env: env, progress: newProgress(env), done: make(sums), dated: make(sums), left: newLeftJobs(),
 		act: undo.NewAct(s.store, queue.NewAudit(rdb, s.cfg.Redis.KeyPrefix), order),
 	}
 }
@@ -222,6 +223,9 @@ func (m *mover) step(ctx context.Context, found []queue.Entry) error {
 
 // planOnce is plan for a job whose uuid was not moved yet.
 func (m *mover) planOnce(ctx context.Context, e queue.Entry) (queue.HandMove, bool, error) {
+	if m.dated.has(e.Stored) {
+		return queue.HandMove{}, false, nil // moved once more it would lose the time that undo gives back
+	}
 	if m.verb != queue.VerbDrop && e.UUID != "" && m.done.has(e.UUID) {
 		m.left[m.returned()].add(e.Stored)
 		return queue.HandMove{}, false, nil
@@ -263,6 +267,16 @@ func (m *mover) move(ctx context.Context, moves []queue.HandMove) error {
 	return err
 }
 
+// remember keeps by what the job is known if it is met again.
+func (m *mover) remember(move queue.HandMove) {
+	if move.UUID != "" {
+		m.done.add(move.UUID)
+	}
+	if m.verb == queue.VerbRequeue {
+		m.dated.add(string(move.Record))
+	}
+}
+
 func (m *mover) note(move queue.HandMove, r queue.MoveResult) {
 	switch r {
 	case queue.Taken, queue.TakenBefore:
@@ -270,9 +284,7 @@ func (m *mover) note(move queue.HandMove, r queue.MoveResult) {
 			m.progress.done()
 			fmt.Fprintf(m.env.Stderr, "%s takes this back\n", sidecarLine(m.cfg, "dead", "undo", m.act.Path()))
 		}
-		if move.UUID != "" {
-			m.done.add(move.UUID)
-		}
+		m.remember(move)
 		if m.follow != nil {
 			m.follow.add(move)
 		}

@@ -30,7 +30,11 @@ func (m *mover) finish(ctx context.Context, err error) int {
 	}
 	gone := m.gone()
 	if gone > 0 {
-		fmt.Fprintf(m.env.Stderr, "%s taken by somebody else meanwhile\n", plural.Of(gone, "job was", "jobs were"))
+		how := "taken by somebody else"
+		if m.verb == queue.VerbRequeue {
+			how = "due, or taken," // which of them the pool does not tell
+		}
+		fmt.Fprintf(m.env.Stderr, "%s %s meanwhile\n", plural.Of(gone, "job was", "jobs were"), how)
 	}
 	if len(m.uuids) > 0 && m.moved+gone == 0 {
 		return fail(m.env, "none of these is among the dead jobs of %s that can be moved; sidecar find looks everywhere", m.topic.Name)
@@ -38,7 +42,7 @@ func (m *mover) finish(ctx context.Context, err error) int {
 	return exitOK
 }
 
-// gone is how many jobs were taken by somebody else between their count and their move, which is no fault: whoever did it wanted the same.
+// gone is how many jobs were taken by somebody else between their count and their move, or had come due by then, which is no fault: whoever did it wanted the same.
 func (m *mover) gone() int {
 	return max(0, m.total-m.moved-len(m.left[twin])-len(m.left[again])-len(m.left[waitsAgain]))
 }

@@ -2,10 +2,14 @@ package cli_test
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"sidecar/internal/testenv"
 )
 
 // wait puts a job into the pool that is due so long from now.
@@ -99,6 +103,48 @@ func TestARequeuedJobThatWaitsForItsRetryIsLeftToTheNextTime(t *testing.T) {
 	s.wait("twin", 200*24*time.Hour)
 	s.do("ZADD", timeoutPool, s.Time(t.Context()).Val().Add(201*24*time.Hour).UnixMilli(), `{"uuid":"twin","retry":1}`) //nolint:forbidigo // Redis's
 	s.verb(0, []string{"requeued 1 job\n", "1 job waits on whose uuid was requeued just now"}, "requeue", "order_timeout", "--due-after", "24h", "--rate", "10/s", "--undo-dir", t.TempDir())
+}
+
+// Nobody takes what is due, as in a topic that is paused, and one of the jobs is gone before its turn: the second pass meets those of the first.
+func TestARequeueMovesEachJobOnceThoughItGoesOnWaiting(t *testing.T) {
+	t.Parallel()
+	s, dir := newShop(t), t.TempDir()
+	s.wait("a", 20*time.Minute)
+	s.wait("b", 30*time.Minute)
+	s.wait("gone", 40*time.Minute)
+	const nameless = `{"order_id":1}`
+	old := s.Time(t.Context()).Val().Add(50 * time.Minute).UnixMilli() //nolint:forbidigo // Redis's
+	s.do("ZADD", timeoutPool, old, nameless)
+
+	var counts atomic.Int32
+	s.config = s.through(func(command []string) string {
+		if command[0] == "zcount" && counts.Add(1) == 2 { // the first one is the verb's, the others are of those who go through
+			s.ZRem(t.Context(), timeoutPool, `{"uuid":"gone"}`)
+		}
+		return testenv.Forward
+	})
+	got := sidecar(t, "", "requeue", "order_timeout", "--due-before", "2h", "--undo-dir", dir, "-c", s.config)
+	got.want(t, 0, "requeued 3 jobs\n", "1 job was due, or taken, meanwhile\n")
+	if strings.Contains(got.stderr, "requeued just now") {
+		t.Errorf("of jobs that nobody has taken it says\n%s", got.stderr)
+	}
+	s.verb(0, []string{"put back 3 jobs\n"}, "dead", "undo", undoFile(t, dir))
+	if score := s.ZScore(t.Context(), timeoutPool, nameless).Val(); score != float64(old) {
+		t.Errorf("it waits until %f, want %d", score, old)
+	}
+}
+
+// through returns the path of the shop's configuration with a relay in front of Redis.
+func (s shop) through(answer func(command []string) string) string {
+	s.t.Helper()
+	text, err := os.ReadFile(s.config)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "redis://")
+	addr, _, _ := strings.Cut(rest, "/")
+	relay := testenv.NewRelay(s.t, func() string { return addr }, answer)
+	return writeConfig(s.t, strings.Replace(string(text), addr, relay.Addr, 1))
 }
 
 func TestRequeueWantsToBeToldWhich(t *testing.T) {
