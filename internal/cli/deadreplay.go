@@ -40,7 +40,7 @@ keeps it slow. --dry-run shows which it would be and changes nothing.
 Before a job is moved it is written to a new file in admin.undo_dir, this directory or --undo-dir, by which sidecar dead undo takes it back. It may
 be interrupted or killed at any moment and begun again: no job is lost or doubled. One that dies again meanwhile is left to the next time.
 --wait waits until each job that was replayed is done or dead again, and says how many are, and of what they died; exit code 1 when one is dead again, or has no outcome by --timeout or
-Ctrl-C: the replay itself is done then. That a job is done it knows by its mark alone, so it wants idempotency = "on": a job that is nowhere may as well have been dropped.
+Ctrl-C, or no uuid to be followed by: the replay itself is done then. That a job is done it knows by its mark alone, so it wants idempotency = "on": a job that is nowhere may as well have been dropped.
 ` + filterHelp,
 		flags: func(fs *flag.FlagSet) any {
 			f := new(deadReplayFlags)

@@ -166,7 +166,7 @@ func (f *follower) dead() (n int) {
 
 // finish sums up and returns the exit code.
 func (f *follower) finish(ctx context.Context) int {
-	fmt.Fprintf(f.env.Stdout, "%d done, %d dead again, %d without an outcome yet\n", f.done, f.dead(), len(f.pending))
+	fmt.Fprintf(f.env.Stdout, "%d done, %d dead again, %d without an outcome yet\n", f.done, f.dead(), len(f.pending)+f.unnamed)
 	classes := slices.SortedFunc(maps.Keys(f.died), func(a, b string) int {
 		return cmp.Or(cmp.Compare(f.died[b], f.died[a]), cmp.Compare(a, b))
 	})
@@ -183,6 +183,8 @@ func (f *follower) finish(ctx context.Context) int {
 		return fail(f.env, "waits no longer; the replay itself is done, and its jobs go on")
 	case f.dead() > 0:
 		return fail(f.env, "%s again: sidecar dead list %s --by error", plural.Of(f.dead(), "job is dead", "jobs are dead"), f.topic.Name)
+	case f.unnamed > 0:
+		return exitFailed // why is said above
 	}
 	return exitOK
 }

@@ -82,7 +82,14 @@ func TestAJobWithoutAnOutcomeIsNotTakenForDone(t *testing.T) {
 	ended := s.replaying(timeoutPool, 2, "order_timeout", "--timeout", "3s")
 	s.do("DEL", timeoutPool)
 	s.do("SET", "idem:order_timeout:a", "1") // an old consumer's, from before the work
-	(<-ended).want(t, 1, "0 done, 0 dead again, 1 without an outcome yet\n", "--timeout is over; the replay itself is done", "1 job has no uuid")
+	(<-ended).want(t, 1, "0 done, 0 dead again, 2 without an outcome yet\n", "--timeout is over; the replay itself is done", "1 job has no uuid")
+}
+
+func TestAReplayOfJobsThatNobodyCanFollowIsNoSuccess(t *testing.T) {
+	t.Parallel()
+	s := remembering(t)
+	s.do("RPUSH", timeoutDead, `{"job":{"order_id":1},"error":"x","trace":"","at":"2026-11-29 12:00:00"}`)
+	(<-s.replaying(timeoutPool, 1, "order_timeout", "--timeout", "2m")).want(t, 1, "0 done, 0 dead again, 1 without an outcome yet\n", "1 job has no uuid")
 }
 
 // A list's letter is the same each time a job dies.
