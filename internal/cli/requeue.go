@@ -20,6 +20,8 @@ type requeueFlags struct {
 	rate                pace
 	dryRun              bool
 	undoDir             string
+
+	set *flag.FlagSet // which of them were given
 }
 
 func requeueVerb() verb {
@@ -40,7 +42,7 @@ Ten jobs, unless --limit says otherwise (0 = all that are meant); --rate keeps i
 Before a job is made due it is written to a new file in admin.undo_dir, this directory or --undo-dir: by that sidecar dead undo has it wait for its old time again, unless it runs
 or has run. It may be interrupted or killed at any moment and begun again.`,
 		flags: func(fs *flag.FlagSet) any {
-			f := new(requeueFlags)
+			f := &requeueFlags{set: fs}
 			fs.StringVar(&f.dueAfter, "due-after", "", "that are due later: a `time`, or in how long")
 			fs.StringVar(&f.dueBefore, "due-before", "", "that are due earlier: a `time`, or in how long")
 			fs.StringVar(&f.scoresIn, "scores-in", "", "whose scores are in this `unit`: s, ms or us")
@@ -61,8 +63,8 @@ func requeue(env Env, c call) int {
 		return usageError(env, requeueVerb(), "want a topic, and uuids, --due-after, --due-before or --scores-in, got %s", given(c.args))
 	case len(c.args) > 1 && chosen:
 		return usageError(env, requeueVerb(), "want either uuids or --due-after, --due-before and --scores-in, got both")
-	case len(c.args) > 1 && (f.dryRun || f.undoDir != "" || f.rate.perSecond > 0):
-		return usageError(env, requeueVerb(), "--dry-run, --rate and --undo-dir are not for single uuids")
+	case len(c.args) > 1 && (f.dryRun || f.undoDir != "" || f.rate.perSecond > 0 || f.limited()):
+		return usageError(env, requeueVerb(), "--limit, --dry-run, --rate and --undo-dir are not for single uuids")
 	case f.limit < 0:
 		return usageError(env, requeueVerb(), "--limit %d: want zero or more", f.limit)
 	case chosen:
@@ -74,6 +76,12 @@ func requeue(env Env, c call) int {
 // chosen reports that jobs are chosen by their scores.
 func (f *requeueFlags) chosen() bool {
 	return f.dueAfter != "" || f.dueBefore != "" || f.scoresIn != ""
+}
+
+// limited reports that --limit was given, be it with the number that it has without.
+func (f *requeueFlags) limited() (given bool) {
+	f.set.Visit(func(one *flag.Flag) { given = given || one.Name == "limit" })
+	return given
 }
 
 // requeueNamed makes the jobs due whose uuids are given.

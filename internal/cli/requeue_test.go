@@ -151,6 +151,7 @@ func TestRequeueWantsToBeToldWhich(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	for want, args := range map[string][]string{
+		"--limit, --dry-run, --rate":             {"order_timeout", "a", "b", "--limit", "10"},
 		"want a topic, and uuids, --due-after":   {"order_timeout"},
 		"want either uuids or":                   {"order_timeout", "a", "--due-after", "1h"},
 		"are not for single uuids":               {"order_timeout", "a", "--dry-run"},
