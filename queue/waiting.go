@@ -43,6 +43,9 @@ func (s *Store) NewWaiting(q WaitingQuery) (*Waiting, error) {
 		if q.ScoresIn.millis() == 0 || q.ScoresIn == unit {
 			return nil, fmt.Errorf("scores in %q: want one of %q that is not the topic's", q.ScoresIn, ScoreUnits())
 		}
+		if q.ScoresIn.millis() > unit.millis() {
+			return nil, fmt.Errorf("none waits: read in %q, as score_unit says, such a score is long past, and its job was due at once", unit)
+		}
 		w.low = max(w.low, (millisOf(q.Now)-plausible)/q.ScoresIn.millis())
 		w.high = min(w.high, (millisOf(q.Now)+plausible)/q.ScoresIn.millis())
 	}

@@ -159,6 +159,7 @@ func TestRequeueWantsToBeToldWhich(t *testing.T) {
 		`--due-after "tomorrow": want a time`:    {"order_timeout", "--due-after", "tomorrow"},
 		`--due-before "-1h": want a time`:        {"order_timeout", "--due-before=-1h"},
 		`--scores-in "ms": scores in "ms": want`: {"order_timeout", "--scores-in", "ms"},
+		`--scores-in "s": none waits: read in`:   {"order_timeout", "--scores-in", "s"},
 		`or in how long, such as 2h`:             {"order_timeout", "--due-before", "x"},
 	} {
 		s.verb(2, []string{want}, append([]string{"requeue"}, args...)...)
