@@ -55,7 +55,8 @@ func (r *beatsRead) take(instance, text string) {
 	}
 }
 
-// standsSince returns since when a text stands that does not tell, and has that noted where it is new.
+// standsSince returns since when a text stands that does not tell, and has that noted where it is new. Of very many nothing is
+// noted: the notes must not bring the hash over its bound.
 func (r *beatsRead) standsSince(instance, text string) time.Time {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(text)) // it never fails
@@ -64,7 +65,7 @@ func (r *beatsRead) standsSince(instance, text string) time.Time {
 	if err := json.Unmarshal([]byte(r.texts[unreadBefore+instance]), &have); err == nil && have.Sum == want.Sum && !have.At.After(r.now) {
 		return have.At
 	}
-	if mark, err := json.Marshal(want); err == nil {
+	if mark, err := json.Marshal(want); err == nil && len(r.texts)+len(r.marks)/2 < aliveMost/2 {
 		r.marks = append(r.marks, unreadBefore+instance, string(mark))
 	}
 	return want.At

@@ -87,3 +87,17 @@ func TestHeartbeatsThatCannotBeReadAreKeptForADay(t *testing.T) {
 	b.do(t, "HSET", key, "timeless", fmt.Sprintf(`{"host":"z","at":%q}`, at(0)))
 	look("typed? left? own timeless ", 4)
 }
+
+// Marks beside the texts must not bring the hash over the bound up to which it is read.
+func TestVeryManyHeartbeatsThatCannotBeReadStayReadable(t *testing.T) {
+	b := newBench(t, nil)
+	hearts := queue.NewHeartbeats(b.rdb, "")
+	for i := range 900 {
+		b.do(t, "HSET", "sidecar:alive", fmt.Sprint("g", i), "garbage")
+	}
+	for look := range 3 {
+		if all, err := hearts.All(t.Context()); err != nil || len(all) != 900 {
+			t.Fatalf("look %d: %d, %v", look, len(all), err)
+		}
+	}
+}
