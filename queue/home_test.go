@@ -44,7 +44,7 @@ func TestAHomeIsKnownByWhatAFailoverAndANewPasswordLeaveAsTheyAre(t *testing.T) 
 		t.Errorf("it lies in files as %s, %v", text, err)
 	}
 	for home, want := range map[string]string{
-		url("redis://ann:secret@127.0.0.1/3").String():     "127.0.0.1:6379 on host web1, database 3",
+		url("redis://ann:secret@127.0.0.1/3").String():             "127.0.0.1:6379 on host web1, database 3",
 		watched("jobs", "web1", "a.lan:26379", "b.lan:1").String(): `master "jobs" of a.lan:26379, b.lan:1, database 0`,
 	} {
 		if home != want || strings.Contains(home, "secret") {
