@@ -85,7 +85,7 @@ func TestAnUndoOfAnotherRedisIsRefused(t *testing.T) {
 	b.ask(t, "POST", "/topics/mail/drop", fmt.Sprintf(`{"refs":[%q]}`, b.fail(t, 1).Jobs[0].Ref), &dropped)
 	whole, err := os.ReadFile(dropped.File)
 	block(t, err)
-	theirs := regexp.MustCompile(`"servers":\[[^]]*\]`).ReplaceAll(whole, []byte(`"servers":["redis-prod:6379"]`))
+	theirs := regexp.MustCompile(`"servers":\[[^]]*\]`).ReplaceAll(whole, []byte(`"servers":["redis-prod.lan:6379"]`))
 	if bytes.Equal(theirs, whole) {
 		t.Fatalf("the file does not say where it was: %s", whole)
 	}
@@ -94,7 +94,7 @@ func TestAnUndoOfAnotherRedisIsRefused(t *testing.T) {
 	b.rdb.Del(t.Context(), "sidecar:moved:mail")
 	undo := fmt.Sprintf(`{"undo":%q}`, dropped.Undo)
 	code, body := b.try(t, "POST", "/api/v1/undo", undo)
-	for _, want := range []string{"its jobs belong elsewhere", "was written at redis-prod:6379, database 0; this configuration leads to ", "sidecar dead undo --anyway " + b.undo} {
+	for _, want := range []string{"its jobs belong elsewhere", "was written at redis-prod.lan:6379, database 0; this configuration leads to ", "sidecar dead undo --anyway " + b.undo} {
 		if code != http.StatusInternalServerError || !strings.Contains(string(body), want) {
 			t.Errorf("got %d %s, want %q in it", code, body, want)
 		}

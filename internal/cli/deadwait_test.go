@@ -73,6 +73,23 @@ func TestAReplayThatWaitsSaysWhatBecameOfItsJobs(t *testing.T) {
 	(<-ended).want(t, 0, "1 done, 0 dead again, 0 without an outcome yet\n")
 }
 
+// More may die between two looks than a page of dead has.
+func TestThousandsOfReplayedJobsThatDieAtOnceAreAllSeen(t *testing.T) {
+	t.Parallel()
+	s := remembering(t)
+	const jobs = 1200
+	dies := func(day string) {
+		for i := range jobs {
+			s.dead(fmt.Sprint("u", i), "no money", day+" 12:00:00")
+		}
+	}
+	dies("2026-11-29")
+	ended := s.replaying(timeoutPool, jobs, "order_timeout", "--limit", "0", "--timeout", "2m")
+	s.do("DEL", timeoutPool)
+	dies("2026-11-30")
+	(<-ended).want(t, 1, fmt.Sprintf("0 done, %d dead again, 0 without an outcome yet\n", jobs))
+}
+
 // What is nowhere may have been dropped as well.
 func TestAJobWithoutAnOutcomeIsNotTakenForDone(t *testing.T) {
 	t.Parallel()
