@@ -20,12 +20,10 @@ const (
 	// followMarks is how many marks are asked for at once.
 	followMarks = 100
 
-	// followPage is how many dead jobs are read at once, and followMost how many one look reads: of what died since the last one.
+	// followPage is how many dead jobs are read at once: the newest page is known, so that a look ends where the one before began.
+	// followMost is how many one look reads of what died since.
 	followPage = 500
 	followMost = 100_000
-
-	// followKnown is how many of the newest are known, so that a look ends where the one before began.
-	followKnown = 500
 )
 
 // follower follows replayed jobs until they are done, as their marks say, or dead again. What is neither has no outcome: that a job is nowhere
@@ -52,7 +50,7 @@ func (s session) mayFollow() string {
 // newFollower returns what follows the jobs that are moved from now on.
 func newFollower(ctx context.Context, env Env, s session) (*follower, error) {
 	f := &follower{session: s, env: env, pending: make(map[string]bool), known: make(sums), died: make(map[string]int)}
-	page, err := s.store.Peek(ctx, queue.InDead, queue.Page{Limit: followKnown})
+	page, err := s.store.Peek(ctx, queue.InDead, queue.Page{Limit: followPage})
 	for _, e := range page.Entries {
 		f.known.add(e.Stored)
 	}
